@@ -2,7 +2,7 @@
 export const EXIT = {
   /** Every script completed, or there was none. */
   completed: 0,
-  /** A script failed. Takes precedence over `suspended`. */
+  /** A script, a run or a check failed. Takes precedence over `suspended`. */
   failed: 1,
   /** The usage, the input or the configuration is wrong. */
   usage: 2,
@@ -12,6 +12,6 @@ export const EXIT = {
   hungUp: 129,
   /** The user pressed Ctrl-C. As in shells, the status is 128 plus the signal's number. */
   interrupted: 130,
-  /** The reader of stdout was closed. */
+  /** The program that reads stdout has ended. */
   brokenPipe: 141,
 } as const;

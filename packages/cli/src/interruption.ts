@@ -25,8 +25,8 @@ export interface InterruptionListener {
 
 /**
  * Ends a run after a signal, such as Ctrl-C, or after writing to stdout has failed. A script that waits for the user is
- * suspended; otherwise the run is aborted, and reports its completed work. After a second signal, the process exits at
- * once.
+ * suspended; otherwise the run is aborted, and reports its completed work. At a second signal other than SIGHUP, after
+ * SAME_SIGNAL_MS, the process exits at once.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -81,7 +81,7 @@ export class Interruption {
 
   #loseOutput(error: NodeJS.ErrnoException): void {
     if (this.#status !== undefined) return;
-    // A closed terminal can cause EIO before its signal arrives.
+    // A closed terminal can cause EIO before SIGHUP arrives.
     const isGone = error.code === 'EPIPE' || error.code === 'EIO';
     if (!isGone) process.stderr.write(stdoutFailure(error));
     this.#end(error.code === 'EPIPE' ? EXIT.brokenPipe : EXIT.failed);

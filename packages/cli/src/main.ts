@@ -29,13 +29,17 @@ async function run(): Promise<never> {
 
 /** Waits until the pending output of a stream is written or has failed. */
 async function written(stream: NodeJS.WriteStream): Promise<void> {
-  // The empty write waits for pending output. Without pending output it is omitted, because stdout may have no reader.
+  // The empty write waits for pending output. Without pending output it is omitted, because the stream may have no
+  // reader.
   if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));
   // An error of the last bytes is emitted one tick later.
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Exits when stdout has failed, unless the command has a listener of its own, so that it can first end its work. */
+/**
+ * Exits when stdout has failed. If the command has a listener of its own for this error, that listener ends the
+ * command.
+ */
 function leaveWithoutReader(error: NodeJS.ErrnoException): void {
   if (process.stdout.listenerCount('error') > 1) return;
   if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);

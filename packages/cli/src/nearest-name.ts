@@ -24,7 +24,7 @@ function likeness(left: string, right: string): number {
   return Math.max(1 - editDistance(left, right) / longest, isPart ? 0.6 : 0);
 }
 
-/** The number of missing, additional and wrong letters, and of neighbouring letters that are swapped. */
+/** The number of missing, additional and wrong letters, and of swaps of two neighbouring letters. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

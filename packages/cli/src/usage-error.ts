@@ -18,7 +18,7 @@ export function internalNotice(detail: string): string {
   return `Toolscript continues after an internal error. Please report the error with this text: ${visible(detail)}`;
 }
 
-/** The error codes for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
+/** The error codes of the file system, for example for a missing or inaccessible file, or for a full disk. */
 const FILE_CODES =
   'EACCES EDQUOT EEXIST EFBIG EIO EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENOENT ENOSPC ENOTDIR EPERM EROFS'.split(' ');
 

@@ -17,7 +17,8 @@ export class Connection {
   }
 
   /**
-   * Opens the stream. Returns undefined if the run has no more events. Throws a `ProblemError` if the server refuses.
+   * Opens the stream. Returns undefined if the run has no more events. Throws a `ProblemError` if the server refuses
+   * the request, or if the answer is no event stream.
    */
   async open(request: (signal: AbortSignal) => Promise<Response>): Promise<Response | undefined> {
     this.#listen();

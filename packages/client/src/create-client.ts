@@ -100,7 +100,9 @@ export interface Client {
     /** Lists approvals, the oldest one first. Default: the pending ones. */
     list(query?: ApprovalQuery, options?: RequestOptions): Promise<ApprovalPage>;
     get(approvalId: string, options?: RequestOptions): Promise<Approval>;
-    /** The first decision wins. A later call rejects with status 409, and its problem has the decided `approval`. */
+    /**
+     * The first decision wins. A later call rejects with status 409, and `problem.approval` is the decided approval.
+     */
     decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
     /**
      * The calls that `remember: 'workspace'` would allow; undefined if the caller may not store a rule, or if the
@@ -133,8 +135,8 @@ export interface Client {
     /** Returns the changes that an undo would make, with their diffs, but makes none of them. */
     previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
     /**
-     * Undoes all changes or none. If the server refuses, the call rejects with status 409, and its problem has the
-     * reasons in `undo`.
+     * Undoes all recorded changes to files or none, and then the calls that can be undone. If the server refuses, the
+     * method rejects with status 409, and `problem.undo` has the reasons.
      */
     undo(
       scriptId: string,

@@ -17,8 +17,8 @@ export interface StreamOptions {
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum number of consecutive failed connections before the stream fails. Default 20, reached after about 3
-   * minutes.
+   * Maximum number of consecutive attempts to reconnect before the stream fails. Default 20, which takes about 2
+   * minutes if each attempt fails at once.
    */
   readonly maxRetries?: number | undefined;
   /** The client reconnects after this time without data, in ms. Default 45 000: the server sends data every 15 s. */

@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there are more entries. "format=jsonl": all entries as a file, oldest first. */
+        /** Lists decisions, starts and ends of calls with effects, undos, and changes to API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first. */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -135,7 +135,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revokes an API key. The server ends its streams and refuses its next request. */
+        /** Revokes an API key. The server then ends the streams of the key and refuses further requests with it. */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
@@ -237,7 +237,7 @@ export interface paths {
         /** Shows what an undo of the script would change, and what it would not. Changes nothing. */
         get: operations["previewUndo"];
         put?: never;
-        /** Undoes the file changes of a script, all or none. If the server refuses the undo, the status is 409, and "undo" contains the reasons. */
+        /** Undoes the file changes of a script, all or none, and then the calls that their tools can undo. If the server refuses the undo, the status is 409, and "undo" contains the reasons. */
         post: operations["undoScript"];
         delete?: never;
         options?: never;
@@ -303,7 +303,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows a thread: its runs and its items. "operations=full": with the arguments and results of calls. */
+        /** Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls. */
         get: operations["getThread"];
         put?: never;
         post?: never;
@@ -493,7 +493,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open Responses: shows a response. "stream=true": its events, after the one that "starting_after" names. */
+        /** Open Responses: shows a response. "stream=true" streams its events, after the event that "starting_after" names. */
         get: operations["getResponse"];
         put?: never;
         post?: never;

@@ -158,7 +158,7 @@ describe('a call that needs a decision', () => {
       0,
     ],
     ['declined', () => ({ action: 'decline' }), /ApprovalDenied/u, 0],
-    ['dismissed', () => ({ action: 'cancel' }), /ApprovalDenied.*cannot ask a user/u, 0],
+    ['dismissed', () => ({ action: 'cancel' }), /ApprovalDenied.*No user has decided/u, 0],
     ['answered with something else', () => ({ action: 'accept', content: { decision: 'yes' } }), /ApprovalDenied/u, 0],
   ])('is put before the user of the client: %s', async (_how, answer, value, count) => {
     const { tools, sent } = mailTools();
@@ -186,7 +186,7 @@ describe('a call that needs a decision', () => {
   it('is denied where nobody can be asked and nothing stores the script', async () => {
     const { tools, sent } = mailTools();
     const result = await run(await connect(gatewayOver(tools).gateway), CAUTIOUS);
-    expect((result.structuredContent as { value: string }).value).toContain('This client cannot ask a user');
+    expect((result.structuredContent as { value: string }).value).toContain('No user has decided about the call');
     expect(sent).toEqual([]);
   });
 
@@ -233,7 +233,7 @@ describe('a call that needs a decision', () => {
     await harness.resume(suspension!, { [pendingApprovals[0]!.approvalId]: 'approve' });
     const reported = await client.callTool({ name: 'resume_script', arguments: { scriptId } });
     expect(textOf(reported)).toBe(
-      'Another process, such as a terminal, has resumed the script, and it has ended (completed). That process has its result. Its calls: mail.send completed.',
+      "Another process, such as a terminal, has resumed the script, and it has ended (completed). That process has the result. The script's calls: mail.send completed.",
     );
   });
 

@@ -8,7 +8,10 @@ import { ToolscriptUsageError, type ApprovalRule } from '@toolscript/core/protoc
 export interface CommandRules {
   /** Prefixes of the allowed `exec` commands, such as 'npm test' or 'git diff'. A prefix matches whole words. */
   readonly allow?: readonly string[];
-  /** Commands that never run, even inside a shell: patterns with `*`, such as '*rm -rf*'. */
+  /**
+   * Patterns of denied commands, with `*`, such as '*rm -rf*'. A pattern is matched against the whole text of a
+   * command, so it also applies to a command inside a shell line.
+   */
   readonly deny?: readonly string[];
 }
 
@@ -36,9 +39,9 @@ export function fullPreset({ deny = [] }: Pick<CommandRules, 'deny'> = {}): Appr
 }
 
 /**
- * Rules for commands only. A prefix matches whole words of a command. No prefix matches a command that runs a shell,
- * `env`, `xargs` or `sudo`, names its program by a path, or sets a variable. Throws a ToolscriptUsageError for a prefix
- * that is empty or contains `*`.
+ * Rules for commands only. A prefix matches whole words of a command. No prefix approves a command whose text does not
+ * determine what runs, such as a command that runs a shell or `sudo`, names its program by a path, or sets a variable.
+ * Throws a ToolscriptUsageError for a prefix that is empty or contains `*`.
  */
 export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalRule[] {
   return [

@@ -13,7 +13,7 @@ import { fileSearchTool } from './search/file-search.js';
 import { grepFilesTool } from './search/grep-files.js';
 
 export interface CodingToolsOptions extends WorkspaceOptions {
-  /** Settings of `exec`; false omits the tool. */
+  /** Settings of `exec`; false omits `exec` and `shell`. */
   readonly exec?: ExecOptions | false;
   /** True: adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
   readonly shell?: boolean;
@@ -23,7 +23,7 @@ export interface CodingToolsOptions extends WorkspaceOptions {
 
 /**
  * The tools for work on a folder: readFile, writeFile, listDir, viewImage, grepFiles, fileSearch, applyPatch, exec,
- * updatePlan. Throws a ToolscriptUsageError if a root is missing or not a folder.
+ * updatePlan. Throws a ToolscriptUsageError for invalid options, such as a root that is missing or not a folder.
  */
 export function codingTools({ exec, shell = false, documents, ...workspaceOptions }: CodingToolsOptions): Tool[] {
   const workspace = createWorkspace(workspaceOptions);

@@ -43,7 +43,10 @@ export type FailureReason =
   | 'unavailable'
   | 'unreadable';
 
-/** Creates an error with a message for the model and data for the script. Neither may contain a path of the host. */
+/**
+ * Creates an error with a message for the model and data for the script. Neither may reveal a path outside the
+ * workspace.
+ */
 export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {
   return new ToolCallError('ToolExecutionError', message, { reason, ...data });
 }

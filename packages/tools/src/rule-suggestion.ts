@@ -21,9 +21,9 @@ export interface RuleSuggestion {
 const MAX_SHOWN = 300;
 
 /**
- * Commands that their first words identify: program, subcommand and, for `run`, the script's name. Either they run the
- * workspace's own code regardless of the rest, or the rest cannot name a program to run. Other commands are remembered
- * word for word.
+ * Commands that their first words identify: program, subcommand and, for `run` and `task`, the script's name. Either
+ * they run the workspace's own code regardless of the rest, or the rest cannot name a program to run. Other commands
+ * are remembered word for word.
  */
 const SUBCOMMANDS: Readonly<Record<string, string>> = {
   git: 'add blame branch checkout commit describe diff log ls-files ls-tree restore rev-parse shortlog show stash status switch tag',

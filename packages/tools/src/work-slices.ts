@@ -35,7 +35,7 @@ export class WorkSlices {
     return this.#options.signal;
   }
 
-  /** Counts steps that follow or were just done. Returns true if the caller must call `pass` first. */
+  /** Counts steps that follow or were just done. Returns true if the caller must call `pass` before it continues. */
   isDue(steps = 1): boolean {
     this.#steps += steps;
     if (this.#steps < STEPS_BETWEEN_LOOKS) return false;

@@ -28,7 +28,7 @@ describePage(
       await page.getByText('Hello to you.').nth(1).waitFor();
       await page.locator('.user-message').nth(1).hover();
       await page.getByRole('button', { name: 'Edit and send again' }).nth(1).click();
-      await page.getByText('It starts a new branch').waitFor();
+      await page.getByText('The edited message starts a new branch').waitFor();
       await page.getByLabel('Prompt').fill('hello again');
       await page.keyboard.press('Enter');
       await page.getByRole('link', { name: 'branch' }).waitFor();

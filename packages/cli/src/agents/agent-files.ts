@@ -39,9 +39,9 @@ const USER_ONLY_OF_PROVIDER = [
 const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 
 /**
- * The agents by slug: the built-in ones, the user's own, and those of a trusted workspace. An agent in code is loaded
- * only if `named` is its file's name without the extension, which is also its slug. Throws a UsageError for an invalid
- * file with the name `named`; reports and skips other invalid files.
+ * The agents by slug: the built-in ones, the user's own, and those of a trusted workspace. Loads an agent in code only
+ * if `named` is the file's name without the extension, which must also be the agent's slug. Throws a UsageError for an
+ * invalid file with the name `named`, and for a folder that cannot be read; reports and skips other invalid files.
  */
 export async function findAgents(
   environment: Environment,
@@ -95,7 +95,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   // defence: workspace-agent-takes-no-name
   if (from === 'workspace' && before !== undefined)
     throw new UsageError(
-      `${visibleLine(file)}: a workspace's agent cannot have the slug "${config.slug}" of a built-in agent. Change its slug.`,
+      `${visibleLine(file)}: a workspace's agent cannot have the slug "${config.slug}" of a built-in agent. Write another slug.`,
     );
   agents.set(config.slug, { config, from, file });
 }
@@ -152,12 +152,12 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
   // defence: workspace-agent-names-no-key, without it: void own;
   if (own !== undefined)
     throw new UsageError(
-      `${visibleLine(file)}: a workspace's agent cannot set "${own}". Set it in an agent in your own folder.`,
+      `${visibleLine(file)}: a workspace's agent cannot set "${own}". Remove it, or define the agent in your own agents folder.`,
     );
   // defence: workspace-agent-turns, without it: void MAX_TURNS_OF_WORKSPACE;
   if (agent.maxTurns > MAX_TURNS_OF_WORKSPACE)
     throw new UsageError(
-      `${visibleLine(file)}: "maxTurns" of a workspace's agent is over its maximum of ${MAX_TURNS_OF_WORKSPACE}. Lower it.`,
+      `${visibleLine(file)}: "maxTurns" of a workspace's agent may be at most ${MAX_TURNS_OF_WORKSPACE}. Lower the value.`,
     );
   return agent;
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 
-/** The prefix of a model name that is the path of a scenario file. The scenario plays the model. */
+/** The prefix before the path of a scenario file, in place of a model name. The scenario plays the model. */
 const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
@@ -19,7 +19,10 @@ export interface ChosenAgent {
   readonly scenarioFile?: string;
 }
 
-/** The agent in the settings, or the first one whose API key is set. `model` replaces the agent's own model. */
+/**
+ * The agent in the settings, or the first agent outside of the workspace whose API key is set. `model` replaces the
+ * agent's own model.
+ */
 export function chooseAgent(
   agents: ReadonlyMap<string, FoundAgent>,
   settings: Pick<Settings, 'agent' | 'models'>,

@@ -9,7 +9,10 @@ import { keyVariable, modelSettings } from '@toolscript/core/agent';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
-/** The model that an agent talks to. Throws a UsageError for a missing key or scenario. */
+/**
+ * The model that an agent talks to. Throws a UsageError if the agent's provider, the key or the scenario is missing or
+ * invalid.
+ */
 export async function openModel(
   { agent, model, scenarioFile }: ChosenAgent,
   environment: Environment,
@@ -43,7 +46,7 @@ async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_AP
     const code = systemCode(error);
     if (code === 'ENOENT') throw new UsageError(`There is no scenario ${name}. Check the path after scripted:`);
     throw new UsageError(
-      `The scenario ${name} cannot be read: ${visibleLine((error as Error).message)}. Repair it, or name another file after scripted:`,
+      `The scenario ${name} cannot be read: ${visibleLine((error as Error).message)}. Make the file readable and its JSON valid, or name another file after scripted:`,
     );
   }
   return withSubject(`The scenario ${name}`, () => scriptedModel(scenario as Scenario, { api }));

@@ -45,7 +45,9 @@ export async function subAgentsOf(
     openModel: async (model) => {
       // A model may not name a scenario, because a scenario is a file on this machine.
       if (agent.provider === undefined || model.startsWith('scripted:'))
-        throw new UsageError(`The agent ${agent.slug} cannot use the model ${visibleLine(model)}. Omit model.`);
+        throw new UsageError(
+          `The agent ${agent.slug} cannot use the model ${visibleLine(model)}: the agent has no provider, or the model is a scenario. Omit model.`,
+        );
       return { provider: (await opened(agent.slug, model)).provider };
     },
   });

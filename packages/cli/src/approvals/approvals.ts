@@ -21,10 +21,10 @@ export interface Approvals {
   asker(): Asker | undefined;
   /** Asks the user the question of an MCP server; undefined if there is no terminal. */
   readonly askForm: AskForm | undefined;
-  /** True after a terminal was opened for questions: the user has then seen the pending calls. */
+  /** True after a terminal was opened for questions. The user then needs no list of the pending calls. */
   readonly hasAsked: boolean;
   take(event: StreamEvent): void;
-  /** Suspends the open questions. Returns whether this call or an earlier one has suspended questions. */
+  /** Suspends the open questions. Returns true if there were any, or if an earlier suspension has not ended. */
   suspend(): boolean;
   /** Ends the suspension: the asker asks the user about later calls again. */
   reopen(): void;
@@ -98,8 +98,8 @@ export function withoutAsking(approve: 'auto' | 'deny', rules: readonly Approval
 const IN_SANDBOX: ReadonlySet<string> = new Set(['exec', 'shell']);
 
 /**
- * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` returns why the
- * sandbox does not work, or undefined if it works. It is called at most once.
+ * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` is called at most
+ * once; it returns why the sandbox does not work, or undefined if the sandbox works.
  */
 export function refusingUnable(
   ask: ApprovalCallback,
@@ -124,8 +124,8 @@ async function problemOfSandbox(): Promise<string | undefined> {
 }
 
 /**
- * The policy without a terminal: the user's rules and the remembered rules decide. A script with a call that no rule
- * decides is suspended.
+ * The policy without a terminal. With `ask`, the user's rules and the remembered rules decide, and a call that no rule
+ * decides suspends its script. With `auto` or `deny`, no script is suspended.
  */
 export function suspendingPolicy(
   { approve, rules }: Settings,

@@ -20,8 +20,8 @@ import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 const SETTLING_MS = 50;
 
 /**
- * Keys that were typed before a question was visible do not answer it. The asker drops them until no key has arrived
- * for this many ms.
+ * Keys that were typed before a question was visible do not answer the question. The asker drops keys until none has
+ * arrived for this many ms.
  */
 const UNREAD_MS = 40;
 /** The delay in ms after a dropped key. It is longer than UNREAD_MS because a user who is typing continues to type. */
@@ -36,7 +36,7 @@ export type ValidateInput = (tool: string, input: unknown) => string | undefined
 interface Question {
   readonly request: ApprovalRequest;
   readonly answer: (answered: Answered) => void;
-  /** The rules that "always allow in this workspace" would store; undefined if no rule is possible. */
+  /** The rules that "always allow in this workspace" would store; undefined if the user cannot choose this answer. */
   suggestion?: NewRule | undefined;
   /** The user's replacement for the arguments. */
   edited?: { input: unknown };
@@ -44,7 +44,7 @@ interface Question {
   draft?: string;
   /** True while the user sees the plan and is asked to allow all of it. */
   isAboutPlan?: boolean;
-  /** The line in which the user types the reason of a refusal; undefined before the user refuses the call. */
+  /** The line in which the user types the reason for a refusal; undefined before the user refuses the call. */
   reason?: ReasonLine;
   /** The timer that shows the question after a time without keys. */
   unread?: NodeJS.Timeout;
@@ -70,10 +70,10 @@ export interface AskerOptions {
 /**
  * Asks the user about the pending calls, one at a time.
  *
- * States: idle (no question is open) ⇄ asking (one question is open, the screen buffers all other output, and the
- * other questions are queued). A question is answered, is suspended, or is withdrawn when its call is no longer
- * pending. After a suspension, every further question is suspended at once. While the terminal is lent, the borrower
- * reads the keys.
+ * States: idle (no question is open) ⇄ asking (one question is open, the screen buffers all other output, and the other
+ * questions are queued). A question is answered, is suspended, or is withdrawn when its call is no longer pending.
+ * After `suspend`, every further question is suspended at once, until `reopen`. While the terminal is lent, the
+ * borrower reads the keys.
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
@@ -135,7 +135,10 @@ export class Asker {
     this.#close(`\n  ${why}\n`);
   }
 
-  /** Suspends all open questions. Returns whether this call or an earlier one has suspended questions. */
+  /**
+   * Suspends the open question and the queued ones. Returns true if there were any, or if an earlier suspension has not
+   * ended.
+   */
   suspend(): boolean {
     const open = this.#open ?? this.#lent;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];
@@ -321,15 +324,15 @@ export class Asker {
     return false;
   }
 
-  /** The terminal was closed and the user has decided nothing, so the questions are suspended. */
+  /** Suspends the questions, because the terminal was closed before the user answered them. */
   #lose(): boolean {
     this.suspend();
     return false;
   }
 
   /**
-   * Opens the editor, then asks about the call again: with the edited arguments, or with the previous ones and the
-   * reason why the edited ones are invalid.
+   * Opens the editor, then asks about the call again: with the edited arguments, or with the previous arguments and the
+   * reason why the edited ones cannot be used.
    */
   async #edit(question: Question): Promise<void> {
     this.#terminal.stopReading();
@@ -374,7 +377,10 @@ export class Asker {
     return `  With your arguments:\n${wholeArguments(JSON.stringify(input))}`;
   }
 
-  /** The call runs even if the rule cannot be stored; the terminal then shows why. */
+  /**
+   * Stores a rule and approves the call. The call runs even if the rule cannot be stored; the terminal then shows the
+   * reason.
+   */
   async #remember(question: Question, suggestion: NewRule): Promise<void> {
     let said = 'always in this workspace (to end this: toolscript rules --remove NUMBER)\n';
     let decision = approval(question, 'workspace');
@@ -391,7 +397,8 @@ export class Asker {
   #decide(question: Question, said: string, answered: Answered): boolean {
     this.#close(said, false);
     question.answer(answered);
-    // A denial often ends the script and withdraws its other questions, so the next question waits for that.
+    // A denial often ends the script, and then the script's other questions are withdrawn. The delay leaves time for
+    // this before the next question.
     setTimeout(() => this.#next(), SETTLING_MS);
     return false;
   }

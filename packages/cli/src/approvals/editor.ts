@@ -34,7 +34,7 @@ function editorOf(environment: Environment): string {
   return named ?? (process.platform === 'win32' ? 'notepad' : 'vi');
 }
 
-/** Starts the editor through a shell, as other programs do, because the variable may contain options. */
+/** Starts the editor through a shell, as other programs do, because $VISUAL and $EDITOR may contain options. */
 function runEditor(editor: string, file: string, stdio: [number, number, number]): Promise<void> {
   const isWindows = process.platform === 'win32';
   const child = isWindows

@@ -6,7 +6,7 @@ import type { Descriptors } from './editor.js';
 /** An interactive terminal: shows questions and reads keys. */
 export interface QuestionTerminal {
   write(text: string): void;
-  /** Reads keys as they are pressed, until `take` returns false. `take` gets undefined when the terminal was closed. */
+  /** Reads keys as they are pressed, until `take` returns false. `take` gets undefined when the terminal closes. */
   read(take: (keys: string | undefined) => boolean): void;
   /** The file descriptors of the terminal, for a program that uses it, such as an editor. */
   readonly descriptors: Descriptors;
@@ -16,9 +16,9 @@ export interface QuestionTerminal {
 }
 
 export interface TerminalOptions {
-  /** True if stdin carries data, so that keys must come from the terminal itself. */
+  /** True if stdin carries data. Keys must then come from the terminal's own device. */
   stdinIsTaken: boolean;
-  /** True if stdout carries data, so that questions must not go to stdout. */
+  /** True if stdout carries data. Questions must then not go to stdout. */
   stdoutIsTaken: boolean;
 }
 

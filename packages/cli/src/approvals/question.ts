@@ -45,9 +45,9 @@ export function readAnswer(keys: string): Answer | undefined {
   return KEYS[word] ?? 'unclear';
 }
 
-/** The possible answers in addition to yes and no. */
+/** The answers that are possible only for some calls. */
 export interface Choices {
-  /** The calls that "always allow" would cover in this workspace; undefined if no rule can describe them. */
+  /** The calls that "always allow" would cover in this workspace; undefined if the user cannot choose this answer. */
   covers: string | undefined;
   /** True if the plan of the script has calls with known arguments. */
   plan: boolean;
@@ -69,7 +69,7 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet.trim()))}`)]),
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
-    // The library has already made `rendered` safe; a second pass would escape its escapes.
+    // `rendered` is escaped already. A second pass would escape its escape sequences.
     `  ${indent(colouredDiff(request.rendered, style))}`,
   ];
 }
@@ -123,13 +123,13 @@ export function helpText({ covers, plan }: Choices): string {
     '  a  run this call and every further one of this tool, until the script ends',
     plan
       ? '  p  run this call and every known call of the script; they are listed first'
-      : '  p  is not offered: the calls of the script are not known',
+      : "  p  is not offered: the arguments of the script's calls are not known",
     covers === undefined
-      ? '  w  is not offered: no rule can describe this call, or your own rules ask about it'
+      ? '  w  is not offered: no rule can describe this call, your own rules ask about it, or you edited it'
       : '  w  run this call, and always allow the calls named above in this workspace',
     '  s  decide later: the script is suspended, and toolscript approvals lists it',
     '  v  show the full arguments',
-    '  Ctrl-C  exit; the script is suspended, as with s',
+    '  Ctrl-C  stop; the script is suspended, as with s',
     '',
   ].join('\n');
 }

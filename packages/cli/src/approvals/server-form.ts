@@ -23,7 +23,7 @@ const TYPED_AHEAD_MS = 400;
 
 /**
  * Handlers that cancel every question of a server. A command that makes no calls passes these handlers, so that servers
- * offer it the same tools as other commands at a terminal.
+ * offer the same tools to this command as to other commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
@@ -51,7 +51,9 @@ export async function askForm(
     if (key.toLowerCase() === 'y') {
       const problem = form!.problem();
       if (problem === undefined) return said(terminal, 'sent', { action: 'accept', content: form!.content });
-      terminal.write(`\n  The answer does not fit: ${visibleLine(problem)}. [e] opens the form.\n`);
+      terminal.write(
+        `\n  The answer was not sent: ${visibleLine(problem)}. [e] changes the answer, [n] declines the question.\n`,
+      );
     } else if (key.toLowerCase() === 'e' && form !== undefined) terminal.write(await form.edit(terminal, options));
     else terminal.write('\n');
   }
@@ -121,7 +123,7 @@ class Form {
     try {
       const text = await editText(`${JSON.stringify(empty, undefined, 2)}\n`, terminal.descriptors, environment);
       const values = JSON.parse(text) as Content;
-      // A field that is left empty is not sent.
+      // A field whose value is still null is not sent.
       this.content = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Content;
       return `  Your answer: ${visibleLine(JSON.stringify(this.content))}\n`;
     } catch (error) {
@@ -167,7 +169,7 @@ function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown
         : result.issues.map(({ path, message }) => `${path.replace(/^args\./u, '')}: ${message}`).join('; ');
     };
   } catch {
-    return () => 'the form of the server cannot be checked, so nothing is sent';
+    return () => 'the form of the server cannot be checked';
   }
 }
 

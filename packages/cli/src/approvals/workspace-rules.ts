@@ -48,7 +48,10 @@ export class WorkspaceRules {
     return tool !== undefined && findApprovalRule(this.rules, tool, inputOf(request))?.action === 'approve';
   }
 
-  /** The rules of "always allow"; undefined if no rule is possible, or if one of the user's own rules matches. */
+  /**
+   * The rules of "always allow"; undefined if no rule is possible or can be stored, or if one of the user's own rules
+   * matches.
+   */
   suggest(request: ApprovedCall): NewRule | undefined {
     const tool = this.#toolOf(request);
     if (tool === undefined || this.#folder === undefined) return undefined;
@@ -58,7 +61,7 @@ export class WorkspaceRules {
     return suggestion === undefined ? undefined : { covers: suggestion.covers, rules: [...suggestion.rules] };
   }
 
-  /** Throws a UsageError if the rule cannot be stored; the rule then does not apply. */
+  /** Stores and applies a rule. Throws a UsageError if the rule cannot be stored; the rule then does not apply. */
   async remember(rule: NewRule): Promise<void> {
     await this.#folder?.add(rule);
     this.#remembered.push(...rule.rules);
@@ -80,7 +83,7 @@ function inputOf({ inputJson }: ApprovedCall): JsonValue {
 
 const RememberedSchema = z.strictObject({
   workspace: z.string(),
-  /** The description of the allowed calls that the user saw. */
+  /** The description of the allowed calls, as the user saw it. */
   covers: z.string(),
   /** Only approvals, each for a named tool: a prohibition belongs in the configuration. */
   rules: z.array(
@@ -118,7 +121,7 @@ export class RuleFolder {
       .toSorted((one, other) => one.rememberedAt - other.rememberedAt || (one.id < other.id ? -1 : 1));
   }
 
-  /** Writes the complete file or none. Throws a UsageError if it cannot be written. */
+  /** Writes the complete file, or nothing. Throws a UsageError if the file cannot be written. */
   async add({ covers, rules }: NewRule): Promise<void> {
     const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
     await writeJsonFile(join(this.#path, `${fileNameOf(JSON.stringify(rules))}.json`), remembered);
@@ -136,7 +139,7 @@ export class RuleFolder {
       const code = systemCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       throw new UsageError(
-        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
+        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Make the folder readable for your user, or remove the folder.`,
       );
     }
   }
@@ -152,7 +155,7 @@ export class RuleFolder {
       const parsed = RememberedSchema.safeParse(value);
       if (parsed.success && parsed.data.workspace === this.#workspace)
         return { ...parsed.data, id: basename(name, '.json') };
-      warn(`${visibleLine(path)} is not a rule of this workspace, so it is ignored. Remove it.`);
+      warn(`${visibleLine(path)} contains no rule of this workspace, so the file is ignored. Remove the file.`);
     } catch (error) {
       if (!isUsageError(error)) throw error;
       warn(error.message);

@@ -21,7 +21,9 @@ export class AnswerFile {
     this.#mode = found.mode;
   }
 
-  /** Checks that the file can be written, without leaving a new file. Throws a UsageError if it cannot. */
+  /**
+   * Checks that the file can be written, without leaving a new file. Throws a UsageError if the file cannot be written.
+   */
   static async open(given: string): Promise<AnswerFile> {
     try {
       const path = await realpath(given).catch(() => resolve(given));
@@ -48,7 +50,7 @@ export class AnswerFile {
     }
   }
 
-  /** Writes a new file in the same folder. Returns its path. */
+  /** Writes a new file in the folder of the answer file. Returns the path of the new file. */
   async #writeBeside(text: string): Promise<string> {
     const path = join(dirname(this.#path), `.${basename(this.#path).slice(0, 100)}.${randomUUID()}.tmp`);
     const handle = await open(path, 'wx');

@@ -26,7 +26,7 @@ export interface ChatSettings {
 
 export interface ContinueOptions {
   readonly signal: AbortSignal;
-  /** True if the process ended while the script ran. Default: false; the script then waits for decisions. */
+  /** True if an earlier process ended while it ran the script. Default: false; the script then waits for decisions. */
   readonly isInterrupted?: boolean;
   /** Claims the script even if another process may still run it. */
   readonly force?: boolean;
@@ -115,7 +115,7 @@ export class ChatSession {
     const common = this.#common(signal);
     if (continuation.type === 'run') {
       const { events, history, storeIsWhole } = continuation;
-      // The process suspended the script and ended before it suspended the run.
+      // An earlier process suspended the script, and ended before the run was suspended.
       if (!isInterrupted) await this.#settings.workbench.harness.decide(scriptId, decisions);
       return this.#play(recoverRun({ ...common, events, history, force, storeIsWhole }));
     }

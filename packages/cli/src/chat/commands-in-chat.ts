@@ -16,7 +16,7 @@ const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 
  * The command that a line names, or a message about an unknown command. Returns undefined if the line is a prompt.
  */
 export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
-  // A path is not a command.
+  // A line with a second slash or a second word, such as a path, is a prompt.
   const [, name] = /^\/([\w?-]+)\s*$/u.exec(line.trim()) ?? [];
   if (name === undefined) return undefined;
   const command = Object.hasOwn(COMMANDS, name) ? (name as ChatCommand) : OTHER_NAMES[name];

@@ -22,8 +22,8 @@ export class TurnInterruption {
   }
 
   /**
-   * Runs a turn until it ends or the user presses Ctrl-C. The first Ctrl-C suspends the open questions, or aborts the
-   * turn if no question is open. The second Ctrl-C exits. Returns the status of the turn, or that of the interruption.
+   * Runs a turn. The first Ctrl-C suspends the open questions, or aborts the turn if no question is open. The second
+   * Ctrl-C ends the process. Returns the status of the turn, or the status of the interruption.
    */
   async during(
     approvals: Approvals,

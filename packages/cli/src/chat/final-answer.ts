@@ -6,9 +6,9 @@ import type { AnswerSchema } from '@toolscript/core/agent';
 import { readAnswerSchema } from './answer-schema.js';
 import { AnswerFile } from './answer-file.js';
 
-/** The options that say where a run's final answer goes, and its form. */
+/** The options for the destination and the form of a run's final answer. */
 export interface FinalAnswerFlags {
-  /** Only the final answer goes to stdout. */
+  /** True if only the final answer goes to stdout. */
   print?: boolean;
   /** The file of a JSON Schema for the final answer. */
   outputSchema?: string;
@@ -56,7 +56,7 @@ export class FinalAnswer {
     this.#screen = screen;
   }
 
-  /** Throws a UsageError for an unusable schema or file, before a model is asked. */
+  /** Reads the schema and checks the file. Throws a UsageError if one of them is unusable, before a model is asked. */
   static async open(flags: FinalAnswerFlags, screen: Screen): Promise<FinalAnswer> {
     const { outputSchema, output } = flags;
     const schema = outputSchema === undefined ? undefined : await readAnswerSchema(outputSchema);
@@ -70,8 +70,8 @@ export class FinalAnswer {
   }
 
   /**
-   * Delivers the answer of a run with this status. Asks the model once to repair a wrong answer. Returns the exit
-   * status.
+   * Delivers the answer of a run with this status. Asks the model once to repair an answer that does not fit the
+   * schema. Returns the exit status.
    */
   async deliver(status: number, model: AskedModel): Promise<number> {
     const answer = model.answer();

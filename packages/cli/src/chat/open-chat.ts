@@ -26,9 +26,9 @@ export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   agent?: string;
   /** The model's name, or `scripted:FILE`. */
   model?: string;
-  /** Continue the last conversation of the workspace. */
+  /** True to continue the last conversation of the workspace. */
   continue?: boolean;
-  /** Continue this conversation. */
+  /** The id of the conversation to continue. */
   thread?: string;
 }
 
@@ -86,7 +86,7 @@ async function openChatOver(
   const warn = screen.notice;
   const loaded = await loadSettings(flags, process.env, warn);
   const earlier = await earlierThread(database, flags, loaded.cwd);
-  // A conversation continues with its agent, unless another one is named.
+  // A conversation continues with its agent, unless the user names an agent.
   const before = earlier === undefined ? undefined : await database.stores.threads.instructions(earlier.threadId);
   const agent = loaded.named.agent ? loaded.agent : (before?.agentId ?? loaded.agent);
   const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
@@ -177,6 +177,6 @@ async function earlierThread(
   const found = await (thread === undefined ? database.latest(workspace) : database.find(thread));
   if (found.workspace === workspace) return found;
   throw new UsageError(
-    `${found.threadId} is a conversation about ${visibleLine(found.workspace)}. Add that folder: --cwd ${shellWord(found.workspace)}`,
+    `${found.threadId} is a conversation about ${visibleLine(found.workspace)}. To continue it, add: --cwd ${shellWord(found.workspace)}`,
   );
 }

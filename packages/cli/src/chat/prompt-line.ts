@@ -1,6 +1,6 @@
 import { createInterface, type Interface, type Key } from 'node:readline';
 
-/** A prompt, or why there is none: the end of input, or Ctrl-C on an empty line. */
+/** A prompt, or the reason why there is none: the end of input, or Ctrl-C on an empty line. */
 export type PromptLine =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'end' }
@@ -11,13 +11,13 @@ const PASTE_MS = 30;
 
 const MAX_HISTORY = 200;
 
-/** The terminal marks the start and the end of pasted text (DEC private mode 2004). */
+/** Makes the terminal mark the start and the end of pasted text (DEC private mode 2004). */
 const MARK_PASTES = '\x1b[?2004h';
 const NO_MARKS = '\x1b[?2004l';
 
 /**
  * Reads prompts at a terminal, with editing and history. Enter sends a prompt, except after a backslash, which
- * continues the prompt in the next line. Line breaks in pasted text do not send the prompt. Between prompts, nothing
+ * continues the prompt on the next line. Line breaks in pasted text do not send the prompt. Between prompts, nothing
  * reads the keyboard.
  */
 export class PromptReader {
@@ -105,7 +105,7 @@ class PromptReading {
     this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
   }
 
-  /** Sends the prompt, unless pasted text follows the last line break. That text waits for Enter. */
+  /** Sends the prompt, unless text follows the last line break. That text waits for Enter. */
   #settle(): void {
     if (this.#lines.line !== '') return;
     this.#finish(this.#text());

@@ -26,7 +26,10 @@ export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
     );
 }
 
-/** Shows the pending approvals and the commands that decide them. Returns false if no script waits. */
+/**
+ * Shows the commands that decide the pending approvals, and the approvals themselves unless the user knows them.
+ * Returns false if no script waits.
+ */
 export async function reportPending(
   { thread, workbench, isQuiet, options }: OpenChat,
   screen: Screen,

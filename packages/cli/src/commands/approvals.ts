@@ -47,7 +47,7 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   return EXIT.completed;
 }
 
-/** The pending approvals with the arguments of their calls, if these can be read. */
+/** Returns a function that adds the arguments of the calls, if they can be read, to a script's pending approvals. */
 async function readInputs(
   kept: PersistentState,
   scripts: readonly KeptScript[],
@@ -63,7 +63,7 @@ async function readInputs(
     });
 }
 
-/** Omits the scripts whose details cannot be read. The command `approvals show` reports why. */
+/** Omits the scripts whose details cannot be read. The command `approvals show` reports the reason. */
 async function inspectAll(
   kept: PersistentState,
   scripts: readonly KeptScript[],
@@ -126,7 +126,7 @@ export async function deleteApproval(id: string, { json = false }: ApprovalsFlag
   return EXIT.completed;
 }
 
-/** Deletes old scripts. */
+/** Deletes old scripts, and stored file changes whose script no longer exists. */
 export async function pruneApprovals({ json = false, endedDays, waitingDays }: PruneFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const gone = await pruneScripts(kept.store, {

@@ -21,7 +21,7 @@ export function listDeadLetters({ json = false, ...flags }: DeadLetterFlags): Pr
   });
 }
 
-/** Retries all named runs, or none. */
+/** Retries the named runs. Throws a UsageError, and retries none, if one of them is not a dead letter. */
 export function retry(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
   return change(runs, flags, async (log, runId) => {
     await log.revive(PERSISTENCE_GROUP, runId);
@@ -29,7 +29,7 @@ export function retry(runs: readonly string[], flags: DeadLetterFlags): Promise<
   });
 }
 
-/** Drops all named runs, or none. */
+/** Drops the named runs. Throws a UsageError, and drops none, if one of them is not a dead letter. */
 export function drop(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
   return change(runs, flags, async (log, runId) => {
     await log.delete(runId);
@@ -72,5 +72,5 @@ async function withLog(flags: StorageFlags, work: (log: EventLog) => Promise<voi
 }
 
 function reasonOf(reason: string): string {
-  return reason === '' ? 'its persistence worker ended each time' : visibleLine(reason);
+  return reason === '' ? 'the persistence worker ended during each attempt' : visibleLine(reason);
 }

@@ -22,7 +22,7 @@ import { ago } from '../view/values.js';
 
 export interface KeyFlags {
   json?: boolean;
-  /** The URL of the servers' PostgreSQL database. Default: the keys of the data folder. */
+  /** The URL of the servers' PostgreSQL database. Default: the data folder contains the keys. */
   store?: string;
 }
 
@@ -67,7 +67,10 @@ export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<nu
   return EXIT.completed;
 }
 
-/** Deletes all named keys or none. A server refuses a deleted key at the next request. */
+/**
+ * Deletes the named keys. Throws a UsageError, and deletes none, if a name fits no key or several keys. A server
+ * refuses a deleted key at the next request.
+ */
 export async function revokeKeys(names: readonly string[], flags: KeyFlags): Promise<number> {
   const screen = openScreen();
   await withKeys(flags, async (keys, audit) => {
@@ -90,7 +93,7 @@ function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoke
   } catch (error) {
     const path = visibleLine(dataFolder(process.env).path);
     throw new UsageError(
-      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give your user write permission, or free disk space.`,
+      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so the key ${key.name} was not changed. Give your user write permission, or free disk space.`,
     );
   }
 }

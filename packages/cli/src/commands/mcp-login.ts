@@ -67,16 +67,21 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
   if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, and needs no login.`);
   if (!callback.isAwaited)
     throw new UsageError(
-      visibleLine(before?.problem ?? `${name} cannot be connected. Check its entry and the network.`),
+      visibleLine(before?.problem ?? `${name} is not connected. Check its entry in mcp.json, and the network.`),
     );
   await opened.finishLogin(name, await callback.address());
   const [after] = opened.status();
   if (after?.state !== 'connected')
-    throw new UsageError(visibleLine(after?.problem ?? `${name} refuses the login. Repeat the command to try again.`));
+    throw new UsageError(
+      visibleLine(
+        after?.problem ??
+          `${name} did not accept the login. Repeat the command, and log in with an account that has access.`,
+      ),
+    );
   screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
 }
 
-/** The server of the redirect address, which only this machine can reach. */
+/** The HTTP server at the redirect address. Only this machine can reach the server. */
 class Callback {
   /** True after a login page was shown. */
   isAwaited = false;
@@ -99,11 +104,14 @@ class Callback {
     await once(this.#server, 'listening');
   }
 
-  /** The address of the redirect, which contains the code. Throws a UsageError if the user does not log in in time. */
+  /**
+   * The URL to which the browser was redirected. The URL contains the authorization code. Throws a UsageError if the
+   * user does not log in within LOGIN_MS.
+   */
   async address(): Promise<URL> {
     const address = await Promise.race([this.#arrived, sleep(LOGIN_MS, undefined, { ref: false })]);
     if (address !== undefined) return address;
-    throw new UsageError('Nobody has logged in for 5 minutes. To try again, repeat the command.');
+    throw new UsageError('The login was not completed within 5 minutes. To try again, repeat the command.');
   }
 
   close(): void {

@@ -106,7 +106,7 @@ export async function testServers(names: readonly string[], flags: McpServerFlag
   });
 }
 
-/** Shows the tools of a server that are not trusted yet, and trusts them if the user agrees. */
+/** Shows the untrusted tools of a server, and trusts these tools if the user agrees. */
 export async function trustServer(name: string, flags: TrustFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);

@@ -10,10 +10,11 @@ export interface McpFlags extends GatewayFlags, HttpFlags {
 }
 
 const NOT_A_CLIENT =
-  'This is an MCP server, which waits for messages of another program on stdin. Ctrl-C ends it; toolscript mcp --help shows how a program starts it, and how to add servers.';
+  'This is an MCP server, which waits for messages from another program on stdin. Ctrl-C ends it; toolscript mcp --help shows how a program starts it, and how to add servers.';
 
 /**
- * Serves MCP clients until they disconnect or the process receives a signal. Standard output carries only the protocol.
+ * Serves one MCP client over stdin and stdout until the client disconnects, or MCP clients over HTTP. A signal ends
+ * both. Without HTTP, stdout carries only the protocol.
  */
 export async function serveMcp(flags: McpFlags): Promise<number> {
   const screen = openScreen();

@@ -88,7 +88,7 @@ function finish({ screen, count }: ScriptStage, view: EventView, outcome: Outcom
   return count.status;
 }
 
-/** Returns undefined if nothing was decided, so that the script is still suspended. */
+/** Returns undefined if nothing was decided or a signal arrived; the script is then still suspended. */
 async function decideAndResume(
   stage: ScriptStage,
   view: EventView,
@@ -147,7 +147,10 @@ async function givenDecisions(
   return decisions;
 }
 
-/** Throws a UsageError before any decision if a call has no rule, or if a rule cannot be stored. */
+/**
+ * Stores rules for the approved calls. Throws a UsageError, before any decision, if a call is denied, if no rule is
+ * possible for a call, or if a rule cannot be stored.
+ */
 async function rememberForWorkspace(
   rules: WorkspaceRules,
   approved: readonly ApprovalRequest[],
@@ -182,7 +185,7 @@ function editedInput(
   const [request, another] = approved;
   if (request === undefined || another !== undefined)
     throw new UsageError(
-      '--input replaces the arguments of one call, so it needs one approval. Name it: --approve apr_…',
+      '--input replaces the arguments of one call, so exactly one approval must be named: --approve apr_…',
     );
   let input: unknown;
   try {
@@ -227,7 +230,7 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
     );
   const decides = approve !== undefined || deny !== undefined;
   if (!decides && (note !== undefined || input !== undefined || remember !== undefined))
-    throw new UsageError('--note, --input and --remember belong to --approve or --deny. Add one of them.');
+    throw new UsageError('--note, --input and --remember belong to a decision. Add --approve or --deny.');
   if (input !== undefined && approve === undefined)
     throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
 }

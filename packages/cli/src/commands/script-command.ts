@@ -81,7 +81,7 @@ async function act<View extends EventView>(
 ): Promise<number> {
   const { flags, engines, source, command } = options;
   const view = options.makeView(screen, settings);
-  // An interruption closes the input, so that nothing waits for it.
+  // An interruption closes the input, so that nothing waits for more text.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
   const workbench = await openCliHarness({
     settings,
@@ -143,7 +143,7 @@ async function reportUnfinished(
   }
 }
 
-/** The options of a run that are not stored with its scripts, so that a command must repeat them. */
+/** The options of a run that are not stored with its scripts. A command that resumes a script must repeat them. */
 export function repeatedOptions(flags: ScriptFlags): string[] {
   const { execSandbox, pack, tools, mcpConfig, limit = [], approve, json } = flags;
   return [
@@ -162,7 +162,7 @@ export function userView(screen: Screen, settings: Settings): AnswerView {
 }
 
 /**
- * Passes events to listeners. The library ignores errors of listeners, so this class keeps the first error and rethrows
+ * Passes events to listeners. The harness ignores errors of listeners, so this class keeps the first error and rethrows
  * it at the end.
  */
 class EventWatch {

@@ -19,7 +19,7 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   store?: string;
   events?: string;
   role?: string;
-  /** Opens the web page in the user's browser. */
+  /** True to open the web page in the user's browser. */
   open?: boolean;
 }
 
@@ -66,7 +66,10 @@ async function rolesIn(text: string | undefined): Promise<ServerRole[] | undefin
   });
 }
 
-/** The URL of the page. It contains the token only for this machine, because the token is valid nowhere else. */
+/**
+ * The URL of the page. If this machine reaches the server through loopback, the URL contains the token, which is valid
+ * only there.
+ */
 function urlOf({ address, family, port }: AddressInfo, token: string): string {
   const isEverywhere = address === '0.0.0.0' || address === '::';
   if (isEverywhere) return `http://127.0.0.1:${port}/#token=${token}`;

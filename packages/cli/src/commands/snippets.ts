@@ -17,7 +17,10 @@ export interface SnippetsFlags {
 
 export interface SnippetFlags extends SnippetsFlags {
   scope?: ScopeName;
-  /** The version of the saved script. The name is not `version`, because `--version` is the program's own option. */
+  /**
+   * The version of the saved script. The option is not called `version`, because `--version` is the program's own
+   * option.
+   */
   saved?: number;
 }
 
@@ -91,7 +94,7 @@ async function onSnippets({ cwd, thread }: SnippetsFlags, act: (opened: Opened) 
     await act({ library, owner: { threadId }, screen });
     return EXIT.completed;
   } catch (error) {
-    // The message ends with advice for a model: it names a tool to call. Users get a command instead.
+    // The message ends with the advice to call a tool, which only a model can do. Users get a command instead.
     if (!(error instanceof ToolCallError)) throw error;
     const message = error.message.replace(/ Call snippets\.list.*$/u, ` To list them: ${ownCommand()} snippets`);
     throw new UsageError(visibleLine(message));

@@ -84,7 +84,10 @@ export async function exportThread(id: string, { format = 'markdown', output }: 
   });
 }
 
-/** Throws a UsageError if the file cannot be written, or if its path is not a regular file. */
+/**
+ * Writes the text to a file that only the user can read and write. Throws a UsageError if the file cannot be written,
+ * or if a folder, a link or a device has its path.
+ */
 async function writeExport(path: string, text: string): Promise<void> {
   const name = visibleLine(path);
   try {

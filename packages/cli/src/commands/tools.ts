@@ -59,7 +59,10 @@ function approvalWord({ approval, effect }: Tool): string {
   return approval === 'policy' ? 'asks' : 'may ask';
 }
 
-/** A sentence ends after a word, before a capital letter or the end. The `?` of `* ? [` does not end a sentence. */
+/**
+ * A sentence ends after a word, before a capital letter or the end of the text. The `?` of `* ? [` does not end a
+ * sentence.
+ */
 function firstSentence(text: string): string {
   return /^.*?(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text;
 }

@@ -66,7 +66,7 @@ function shownServers({ path, servers }: McpFile): string {
   return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
 }
 
-/** The members that take effect in addition to the command and the URL. They also decide what the server does. */
+/** The lines about the members other than the command and the URL: these members also decide what the server does. */
 function settingsLine(entry: unknown): string {
   const {
     command: _command,
@@ -76,5 +76,5 @@ function settingsLine(entry: unknown): string {
   } = (narrowedEntry(entry) ?? {}) as Record<string, unknown>;
   const settings = Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;
   const isNarrowed = JSON.stringify(narrowedEntry(entry)) !== JSON.stringify(entry);
-  return isNarrowed ? `${settings}    its "allow" has no effect in a workspace\n` : settings;
+  return isNarrowed ? `${settings}    "allow" in its "tools" has no effect in a workspace\n` : settings;
 }

@@ -32,7 +32,7 @@ interface UndoTarget {
   readonly direction: UndoDirection;
 }
 
-/** Undoes or redoes the file changes of a script, and those of its calls that their tools can undo. */
+/** Undoes the file changes of a script and the calls whose tools can undo a call, or redoes only the file changes. */
 export async function undoScript(id: string | undefined, flags: UndoFlags): Promise<number> {
   if (id !== undefined && (flags.thread !== undefined || flags.cwd !== undefined))
     throw new UsageError(
@@ -109,8 +109,8 @@ function advice({ scriptId, refusal }: UndoReport): string {
 }
 
 /**
- * The newest script of a workspace, or of one of its conversations, that changed files. Throws a UsageError if there is
- * none.
+ * The newest script of a workspace, or of one of its conversations, that changed files. Throws a UsageError if no
+ * script has changed files.
  */
 async function newestChange(
   { store, origins, folder }: PersistentState,
@@ -129,7 +129,7 @@ async function newestChange(
   );
 }
 
-/** True if the given text is the id or its prefix, with or without `thr_`. */
+/** True if the given text is the id or a prefix of it, with or without `thr_`. */
 function isThread(id: string | undefined, given: string): boolean {
   return id !== undefined && (id.startsWith(given) || id.startsWith(`thr_${given}`));
 }

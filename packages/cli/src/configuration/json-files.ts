@@ -46,7 +46,7 @@ export async function readTextFile(path: string): Promise<string | undefined> {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     if (code === 'ELOOP') throw notAFile(name);
     throw new UsageError(
-      `${name} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
+      `${name} cannot be read (${code ?? 'unknown error'}). Make the file readable for your user, or remove the file.`,
     );
   }
 }
@@ -87,7 +87,8 @@ export function fileNameOf(fact: string): string {
 }
 
 /**
- * Writes the complete file or none, with access for the user alone. Throws a UsageError if the file cannot be written.
+ * Writes the complete file, or nothing, with access for the user alone. Throws a UsageError if the file cannot be
+ * written.
  */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   try {
@@ -95,7 +96,7 @@ export async function writeJsonFile(path: string, value: unknown): Promise<void>
     await writePrivateFile(path, `${JSON.stringify(value, undefined, 2)}\n`);
   } catch (error) {
     throw new UsageError(
-      `${visibleLine(path)} cannot be written (${systemCode(error) ?? 'unknown error'}). Make its folder writable, or set XDG_CONFIG_HOME to one that is.`,
+      `${visibleLine(path)} cannot be written (${systemCode(error) ?? 'unknown error'}). Make its folder writable for your user, or free disk space.`,
     );
   }
 }

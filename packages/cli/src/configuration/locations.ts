@@ -8,7 +8,8 @@ import { UsageError } from '../usage-error.js';
 export const WORKSPACE_FILE = 'toolscript.config.json';
 
 /**
- * The files in which a workspace lists MCP servers. It may have only one of them; other programs use the second name.
+ * The files in which a workspace lists MCP servers. A workspace may have only one of them; other programs use the
+ * second name.
  */
 export const WORKSPACE_MCP_FILES = ['mcp.json', '.mcp.json'] as const;
 
@@ -39,8 +40,8 @@ export interface UserFolder {
 }
 
 /**
- * `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. Throws a UsageError if there is
- * no home.
+ * `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. Throws a UsageError if there is no
+ * home folder.
  */
 export function userFolder(environment: Environment, platform: NodeJS.Platform = process.platform): UserFolder {
   const path = join(baseFolder(environment, platform), 'toolscript');
@@ -88,7 +89,7 @@ export interface DataFolder {
 
 /**
  * `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or
- * `~/.local/share/toolscript`. Throws a UsageError if there is no home.
+ * `~/.local/share/toolscript`. Throws a UsageError if there is no home folder.
  */
 export function dataFolder(environment: Environment, platform: NodeJS.Platform = process.platform): DataFolder {
   const path = join(baseDataFolder(environment, platform), 'toolscript');
@@ -131,8 +132,8 @@ function baseFolder(environment: Environment, platform: NodeJS.Platform): string
 }
 
 /**
- * The absolute path of the home folder. An empty variable counts as unset. Throws a UsageError if there is no home, or
- * if its path is relative and could therefore lead into the workspace.
+ * The absolute path of the home folder. An empty variable counts as unset. Throws a UsageError if there is no home
+ * folder, or if its path is relative and could therefore lead into the workspace.
  */
 function homeFolder(environment: Environment, platform: NodeJS.Platform): string {
   const variable = platform === 'win32' ? 'USERPROFILE' : 'HOME';

@@ -36,13 +36,16 @@ export async function findPrompts(
   const names = new Set(own.map(({ name }) => name));
   const others = (await readPromptFolder(folder, report, { inside: workspace })).filter(({ name, file }) => {
     if (!names.has(name)) return true;
-    warn(`${visibleLine(file)} is ignored: you have a prompt "${name}" of your own. Rename one of them.`);
+    warn(`${visibleLine(file)} is ignored: you have a prompt "${name}" of your own. Rename one of the two prompts.`);
     return false;
   });
   return [...own, ...others];
 }
 
-/** Returns false, with a warning, for a file in the workspace: scripts may write there, so it is not the user's own. */
+/**
+ * Returns false, with a warning, for a file in the workspace: scripts may write there, so the file is not the user's
+ * own.
+ */
 function isOutside(file: string, workspace: string, warn: (message: string) => void): boolean {
   try {
     // defence: own-prompts-outside-workspace

@@ -29,7 +29,9 @@ export const ConfigurationSchema = z.strictObject({
   mode: z.enum(MODE_CHOICES).optional(),
   runtime: z.enum(RUNTIME_CHOICES).optional(),
   limits: LimitChangesSchema.optional(),
-  /** The tools that scripts may use: those of the pack, and the named ones. Default: every tool. */
+  /**
+   * The tools that scripts may use: those of the pack, and the named ones. Default: every tool except the web tools.
+   */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
   /** The settings of `exec`. A workspace cannot set them. */
   exec: z

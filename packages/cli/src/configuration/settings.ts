@@ -67,9 +67,12 @@ export interface Settings {
   /** The named agent; undefined if none was named. */
   agent: string | undefined;
   models: NonNullable<Configuration['models']>;
-  /** The settings that the command line or the environment names. They take precedence over those of an agent. */
+  /**
+   * Whether the command line or the environment names these settings, which then take precedence over an agent's
+   * settings.
+   */
   named: { agent: boolean; mode: boolean; exposure: boolean };
-  /** The file with the MCP servers, in place of those of the user and of the workspace. */
+  /** The file with the MCP servers, which replaces the files of the user and of the workspace. */
   mcpConfig?: string;
   /** The only tools that the workspace exposes; undefined if it does not restrict them, or if the command line does. */
   workspaceTools?: string[];

@@ -21,12 +21,15 @@ export async function isTrusted(user: UserFolder, folder: string): Promise<boole
   return (await readTrust(user, folder)) !== undefined;
 }
 
-/** The SHA-256 of the workspace's file with MCP servers that the user trusts; undefined if there is none. */
+/** The SHA-256 of the workspace's file with MCP servers, if the user trusts the file; undefined otherwise. */
 export async function trustedMcp(user: UserFolder, folder: string): Promise<string | undefined> {
   return (await readTrust(user, folder))?.mcp;
 }
 
-/** Trusts a folder, given by its real path, and the hash of its file with MCP servers. Returns true for a change. */
+/**
+ * Trusts a folder, given by its real path, and the hash of its file with MCP servers. Returns false if nothing has
+ * changed.
+ */
 export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp) return false;
@@ -46,7 +49,9 @@ async function readTrust(user: UserFolder, folder: string): Promise<z.infer<type
   if (value === undefined) return undefined;
   const result = TrustSchema.safeParse(value);
   if (result.success && result.data.folder === folder) return result.data;
-  throw new UsageError(`${visibleLine(path)} names no trusted folder. Remove it and trust your folder again.`);
+  throw new UsageError(
+    `${visibleLine(path)} names no trusted folder. Remove this file, then trust your folder again: toolscript trust`,
+  );
 }
 
 function fileOf(user: UserFolder, folder: string): string {

@@ -6,14 +6,17 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { dataFolder, noWorkspaceFolder, userFolder } from './locations.js';
 
-/** The real path of the named or the current folder. Throws a UsageError if the path is missing or not a folder. */
+/**
+ * The real path of the named or the current folder. Throws a UsageError if there is no such folder, or if it cannot be
+ * opened.
+ */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
   // Worker threads cannot start without a current folder, even if `named` is another folder.
   const current = currentFolder();
   return realFolder(named ?? current);
 }
 
-/** The real path of the folder. Throws a UsageError if the path is missing or not a folder. */
+/** The real path of the folder. Throws a UsageError if there is no such folder, or if it cannot be opened. */
 export async function realFolder(folder: string): Promise<string> {
   const name = visibleLine(folder);
   try {
@@ -22,7 +25,9 @@ export async function realFolder(folder: string): Promise<string> {
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EACCES')
-      throw new UsageError(`The folder ${name} cannot be opened. Give your user permission, or use another folder.`);
+      throw new UsageError(
+        `The folder ${name} cannot be opened. Give your user permission to open it, or use another folder.`,
+      );
     throw new UsageError(`There is no folder ${name}. Create it, or use another one.`);
   }
   throw new UsageError(`${name} is not a folder. Use a folder.`);
@@ -62,7 +67,7 @@ export function demandOutside(path: string, workspace: string): void {
   const isTheirs = leadsInto(workspace, path);
   if (isTheirs)
     throw new UsageError(
-      `${visibleLine(path)} leads into the workspace ${visibleLine(workspace)}, where scripts may write, so it is ignored. Replace the link with the file itself.`,
+      `${visibleLine(path)} leads into the workspace ${visibleLine(workspace)}, where scripts may write, so Toolscript does not use this file. Move it out of the workspace, or replace its link with the file itself.`,
     );
 }
 
@@ -71,7 +76,7 @@ function demandAll(paths: readonly string[], workspace: string, what: string, va
   const found = paths.find((path) => leadsInto(workspace, path));
   if (found !== undefined)
     throw new UsageError(
-      `Scripts can write to your ${what} in ${visibleLine(found)}, because its path is in the workspace ${visibleLine(workspace)} or leads through it, so Toolscript does not use it. Start in another folder, name another folder with --cwd, or set ${variable} to a folder outside of the workspace.`,
+      `Scripts can write to your ${what} in ${visibleLine(found)}, because the path is in the workspace ${visibleLine(workspace)} or leads through the workspace. Start in another folder, name another folder with --cwd, or set ${variable} to a folder outside of the workspace.`,
     );
 }
 

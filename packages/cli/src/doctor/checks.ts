@@ -11,7 +11,9 @@ import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
-/** One finding. `fix` is the way to correct the problem, if there is one. */
+/**
+ * One finding. `fix` tells how to correct the problem; undefined if there is no problem, or no known way to correct it.
+ */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';
@@ -72,7 +74,10 @@ function checkPlatform(): Check {
   return { name: 'platform', status: 'ok', detail: `${process.platform} ${process.arch}` };
 }
 
-/** Runs the real components on a temporary folder: the compiler, the sandbox, the search program, the file rules. */
+/**
+ * Runs the real components on a temporary folder: the compiler, the type checker, the sandboxes and the search program.
+ * Also checks how open files are verified.
+ */
 async function checkWorking(): Promise<Check[]> {
   let folder: string | undefined;
   let open: OpenHarness | undefined;

@@ -9,7 +9,7 @@ import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 
-/** The time in ms that a server has to start. The doctor reports a slower server as starting. */
+/** The time in ms that a server has to start. The doctor reports a slower server as connecting. */
 const WAIT_MS = 10_000;
 
 /**

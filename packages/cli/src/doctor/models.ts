@@ -8,8 +8,8 @@ import type { Check } from './checks.js';
 const PATIENCE_MS = 1_000;
 
 /**
- * Checks which agents can use their model. An agent can use it if its key is set, if it needs no key, or if its server
- * on this machine answers.
+ * Checks which agents can use their models. An agent that needs a key is ready if the key is set. An agent that needs
+ * no key is ready if its server is on another machine, or if its server on this machine answers.
  */
 export async function checkModels(
   environment: Environment,

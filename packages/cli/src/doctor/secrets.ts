@@ -3,7 +3,7 @@ const SECRET_NAME = /key|token|secret|passw|passphrase|credential|authorization|
 const SECRET_NUMBER_NAME = /secret|passw|passphrase|credential|^pin$/iu;
 const MASK = '••••••';
 
-/** Masks secrets in data, at any depth: all values below a secret's name, and passwords in addresses. */
+/** Masks secrets in data, at any depth: the texts and numbers below a secret's name, and the secrets in addresses. */
 export function maskSecrets(value: unknown, name = ''): unknown {
   // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && (SECRET_NAME.test(name) || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
@@ -13,7 +13,7 @@ export function maskSecrets(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
 }
 
-/** Masks passwords, and parameters with a secret's name, in every address in the text. */
+/** Masks user names, passwords, and parameters with a secret's name, in every address in the text. */
 export function maskAddress(text: string): string {
   return text
     .replace(/(?<=:\/\/)[^\s/?#@]+(?=@)/gu, MASK)

@@ -62,8 +62,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   });
   const onInternalError = internalErrorReporter(kept, screen);
   const warn = screen.notice;
-  // The harness sets no time limit for a question. The asker suspends the question, at once or after
-  // `approvalTimeoutMs`.
+  // The harness gets no time limit for questions, because the asker suspends a question after `approvalTimeoutMs`.
   const limits = { ...settings.limits, approvalTimeoutMs: MAX_TIMER_MS };
   const { harness, servers, tools, suggestRule } = await openHarnessWithServers(
     { ...settings, limits },

@@ -179,7 +179,7 @@ export function promptLibrary({ documents, workspace, prompts }: Cabinet): Promp
   return { documents, workspace, principal: LOCAL_PRINCIPAL, files: prompts };
 }
 
-/** The saved scripts of the user and the workspace. Throws a UsageError if the database fails. */
+/** The saved scripts of the user and the workspace. Throws a UsageError if they cannot be loaded. */
 async function savedScripts(library: SnippetLibrary): Promise<Tool[]> {
   const { loadSnippetTools } = await import('@toolscript/tools');
   try {

@@ -213,7 +213,10 @@ export interface Utf8Scan {
   readonly incomplete: boolean;
 }
 
-/** Accepts the sequences of the Unicode Standard, table 3-7, without overlong forms and surrogates. */
+/**
+ * Finds the valid prefix. Table 3-7 of the Unicode Standard lists the valid sequences; it excludes overlong forms and
+ * surrogates.
+ */
 export function scanUtf8(bytes: Uint8Array): Utf8Scan {
   if (isUtf8(bytes)) return { validBytes: bytes.length, incomplete: false };
   let at = 0;

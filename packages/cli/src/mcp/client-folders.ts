@@ -45,7 +45,10 @@ export class ClientFolders {
     this.#options.onTools();
   }
 
-  /** The real path of a folder. Warns and returns undefined if it does not exist or contains the user's own files. */
+  /**
+   * The real path of a folder. Warns and returns undefined if the folder cannot be opened, or if it contains the user's
+   * own files.
+   */
   #usable(folder: string): string | undefined {
     try {
       const real = realpathSync(folder);
@@ -53,7 +56,7 @@ export class ClientFolders {
       demandOwnFoldersOutside(real, process.env);
       return real;
     } catch (error) {
-      const why = isUsageError(error) ? error.message : 'there is no such folder. Open another one in the client.';
+      const why = isUsageError(error) ? error.message : 'it cannot be opened. Open another folder in the client.';
       this.#options.warn(`The client's folder ${visibleLine(folder)} is ignored: ${why}`);
       return undefined;
     }

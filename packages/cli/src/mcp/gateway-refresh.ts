@@ -3,7 +3,7 @@ import type { Gateway } from '@toolscript/mcp';
 /** The time in ms without further changes after which clients get one notification for all changes. */
 const REFRESH_MS = 200;
 
-/** Notifies the clients of a gateway, shortly after the last of several changes of its tools. */
+/** Notifies the clients of a gateway, shortly after the last of several changes to its tools. */
 export class GatewayRefresh {
   #gateway: Gateway | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -30,7 +30,9 @@ export interface McpEntry {
 export interface McpConfiguration {
   /** The servers, by name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
-  /** Whether the workspace has a file of servers that is not used, because the user has not trusted it. */
+  /**
+   * Whether the workspace has a file of servers that is not used, because the user has not trusted its current content.
+   */
   readonly isPartial: boolean;
 }
 
@@ -107,7 +109,7 @@ async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ f
   return { isPartial: true };
 }
 
-/** The user's entries replace those of the workspace. */
+/** The user's entries replace the workspace's entries with the same names. */
 function configurationOf(theirs: McpFile | undefined, own: McpFile | undefined): McpConfiguration {
   const found: [name: string, server: McpEntry][] = [];
   for (const [file, owner] of [[theirs, 'workspace'] as const, [own, 'user'] as const])

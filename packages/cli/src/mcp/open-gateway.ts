@@ -113,7 +113,10 @@ function howToDecide(scriptId: string): string {
   return `in a terminal, \`${command} show ${scriptId}\` shows the calls, and \`${command} approve ${scriptId}\` or \`${command} deny ${scriptId}\` decides`;
 }
 
-/** The settings of the gateway. They expose all tools of the servers, even if the user's configuration does not. */
+/**
+ * The settings of the gateway. They expose every tool that the workspace does not exclude, whatever the user's
+ * configuration exposes.
+ */
 async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
   const { config, approve } = flags;
   const cwd = flags.cwd ?? (await currentWorkspace(process.env, { isNeeded: flags.tools === 'coding', warn }));

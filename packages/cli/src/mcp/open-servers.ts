@@ -102,7 +102,7 @@ export async function prepareServers(
   };
 }
 
-/** A redirect address that nothing listens at: only `toolscript mcp login` waits for the browser. */
+/** A redirect address at which nothing listens: only `toolscript mcp login` waits for the browser. */
 const NO_REDIRECT = 'http://127.0.0.1/callback';
 
 /** Reports each problem of a server once. */

@@ -13,8 +13,9 @@ const DEPTH = 'TOOLSCRIPT_MCP_DEPTH';
 const MAX_DEPTH = 1;
 
 /**
- * The entries of the servers, as they are started. Unless an entry sets `cwd` or PATH, its program starts in a folder
- * where no script can write, and its PATH contains no folder of the workspace.
+ * The entries of the servers, as they are started. Unless an entry sets `cwd`, a program of the workspace's file starts
+ * in an empty folder outside of the workspace, and every other program in the folder of the file with its entry. Unless
+ * an entry sets PATH, the PATH of its program contains no folder of the workspace.
  */
 export function startedEntries(
   servers: McpConfiguration['servers'],

@@ -5,7 +5,10 @@ import type { ServerToStart } from '@toolscript/mcp';
 import { leadsInto } from '../configuration/workspace-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 
-/** The entry without its `allow`, because a workspace may only narrow the permissions of scripts. */
+/**
+ * The entry without the members of `tools` whose value is `allow`, because a workspace may only narrow the permissions
+ * of scripts.
+ */
 export function narrowedEntry(entry: unknown): unknown {
   if (!isRecord(entry) || !isRecord(entry['tools'])) return entry;
   // defence: workspace-servers-only-narrow, without it: const tools = Object.entries(entry['tools']);
@@ -32,7 +35,7 @@ export function refusalInside(
   const reason = path ?? place;
   return reason === undefined
     ? undefined
-    : `${reason}; scripts can change files in the workspace, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
+    : `${reason}; scripts can change files in the workspace, and servers run outside of the sandbox. If you accept this risk, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }
 
 /** An absolute path anywhere in a word, up to a character that ends a path. */

@@ -135,7 +135,10 @@ export function addRecover(program: Command, settle: Settle, withEngines: WithEn
     .command('recover')
     .argument('<id>', SCRIPT)
     .description('Recover an interrupted script; completed calls are not repeated')
-    .option('--force', 'recover even if another process may still run the script; its current call may take effect')
+    .option(
+      '--force',
+      'recover even if another process may still run the script; the current call of that process may still take effect',
+    )
     .addOption(thenOption())
     .option('--json', 'print the same as run or eval: one event a line, or the outcome')
     .addHelpText('after', example('toolscript recover scr_abc_0', 'toolscript recover scr_abc_0 --force'))

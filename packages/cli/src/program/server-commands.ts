@@ -48,7 +48,7 @@ export function addKeys(program: Command, settle: Settle): void {
   const keys = program.command('keys').description('Create, list and revoke the API keys of your server');
   keys
     .command('add')
-    .argument('<name>', 'the user or program of the key')
+    .argument('<name>', 'the user or program that gets the key')
     .description('Create a key and print it once')
     .option('--principal <name>', 'the owner of the threads, runs and approvals to access (default: the name)')
     .option('--scopes <scopes>', "the key's permissions: read, run, approve, admin (default: read,run)")

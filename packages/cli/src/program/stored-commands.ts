@@ -129,7 +129,10 @@ export function addApprovals(program: Command, settle: Settle): void {
     .command('prune')
     .description('Delete old scripts')
     .option('--ended-days <days>', 'delete scripts that ended more than this many days ago (default: 7)')
-    .option('--waiting-days <days>', 'delete scripts that have waited longer for a decision (default: 90)')
+    .option(
+      '--waiting-days <days>',
+      'delete scripts that have been suspended or interrupted for more than this many days (default: none)',
+    )
     .option('--json', 'print the ids of the deleted scripts as JSON')
     .action(async (_flags: object, command: Command) => {
       const { pruneApprovals } = await import('../commands/approvals.js');

@@ -22,7 +22,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   deny: ['refuse', 'reject'],
 };
 
-/** The names of a list subcommand. A command without this subcommand lists if it is run by itself. */
+/** The names of a list subcommand. A command without such a subcommand lists its items when it is run alone. */
 const LIST = ['list', 'ls'];
 
 /** A command that reports wrong usage with the problem, its cause and the correct form. */
@@ -64,7 +64,7 @@ export function refuseEmpty(command: Command): void {
   if (empty !== -1) throw new UsageError(argumentSentence(command, empty, 'is empty'));
 }
 
-/** Throws a UsageError if the parent command has no command with this name. */
+/** Finds a command by the names on its path. Throws a UsageError if there is no such command. */
 export function findCommand(program: Command, names: readonly string[]): Command {
   return names.reduce((parent, name) => {
     const found = parent.commands.find((command) => command.name() === name);
@@ -79,7 +79,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'string' && value.trim() === '';
 }
 
-/** Explains a mistyped command. Returns undefined if the first word is not similar to a command. */
+/** Explains a mistyped command. Returns undefined for a prompt whose first word is not similar to a command. */
 function mistypedCommand(command: Command): string | undefined {
   const [word] = command.args;
   const { parent } = command;
@@ -105,7 +105,7 @@ function mistypedSubcommand(command: Command, word: string): string {
   const problem = `There is no command ${name} ${word}.`;
   const own = ownCommand();
   const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
-  // A command without a `list` subcommand lists if it is run by itself.
+  // A command without a `list` subcommand lists its items when it is run alone.
   const lists = namesIn(command).includes('list') ? [] : LIST;
   const nearest = nearestName(word, [...candidates, ...lists]);
   if (nearest !== undefined && lists.includes(nearest)) return `${problem} To list: ${own} ${name}`;

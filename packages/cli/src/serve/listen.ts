@@ -18,7 +18,7 @@ export async function listenAt(app: App, host: string, port: number, option: str
     if (code === 'EADDRINUSE')
       throw new UsageError(`Another program listens at ${where}. End it, or choose another port with ${option}.`);
     throw new UsageError(
-      `The server cannot listen on ${where} (${code ?? 'unknown error'}). Choose another host or port with ${option}.`,
+      `The server cannot listen on ${where} (${code ?? 'unknown error'}). Choose another host, or another port with ${option}.`,
     );
   }
   return app.server.address() as AddressInfo;

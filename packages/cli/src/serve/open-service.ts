@@ -93,7 +93,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
 
-/** Returns undefined without a workspace, because no script can then change files. */
+/** Opens the undo of scripts. Returns undefined without a workspace, because no script can then change files. */
 async function openUndoing(settings: Settings, parts: Parameters<typeof openUndo>[1], hasWorkspace: boolean) {
   return hasWorkspace ? openUndo(settings, parts) : undefined;
 }
@@ -116,7 +116,7 @@ async function aboutService(
   const { slug } = (await directory.find())!.config;
   const agent =
     slug === 'demo'
-      ? 'The agent is "demo", a scripted model, because no API key for a model is set. To list the keys: toolscript doctor'
+      ? 'The agent is "demo", a scripted model. A real model needs a workspace and an API key. To list the keys: toolscript doctor'
       : `The agent is "${slug}". GET /api/v2/agents lists the others.`;
   const folder =
     workspace === ''

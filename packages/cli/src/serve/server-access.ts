@@ -16,7 +16,10 @@ export interface AccessFlags {
   trustedProxy?: readonly string[];
 }
 
-/** The access rules of the server. Throws a UsageError if other machines could reach it and there is no API key. */
+/**
+ * The access rules of the server. Throws a UsageError if other machines could reach the server and there is no API key,
+ * or if a flag is invalid.
+ */
 export async function serverAccess(flags: AccessFlags, keys: ApiKeyStore, token: string): Promise<AuthOptions> {
   const { host, allowHost = [], allowOrigin = [], trustedProxy = [] } = flags;
   const hosts = [...(host === undefined || isIP(host) !== 0 ? [] : [host]), ...allowHost];

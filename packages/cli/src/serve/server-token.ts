@@ -8,8 +8,8 @@ import { systemCode, UsageError } from '../usage-error.js';
 const MIN_LENGTH = 16;
 
 /**
- * The token of this machine's user. `TOOLSCRIPT_TOKEN` contains it; otherwise it is created once, and stored in a file
- * that no other user can read.
+ * The token of this machine's user. If `TOOLSCRIPT_TOKEN` is unset or empty, the token is created at its first use, and
+ * stored in a file that no other user can read.
  */
 export function obtainServerToken(path: string, environment: Environment): string {
   const named = environment['TOOLSCRIPT_TOKEN'];

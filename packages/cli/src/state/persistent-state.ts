@@ -245,7 +245,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Deletes the scripts that ended more than a week ago, at most once a day, and only if this process has stored a
- * script. Suspended scripts are deleted only when the user requests it.
+ * script. Suspended and interrupted scripts are deleted only at the user's request.
  */
 export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
   if (!store.hasKept || store.isLeft) return;

@@ -6,7 +6,7 @@ import { UsageError } from '../usage-error.js';
  * `advice`, which tells the user what to do instead.
  */
 export async function agrees(question: string, advice: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UsageError(`There is no terminal to ask at. ${advice}`);
+  if (!process.stdin.isTTY) throw new UsageError(`There is no terminal for the question. ${advice}`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());

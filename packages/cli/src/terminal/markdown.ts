@@ -73,7 +73,7 @@ export class MarkdownStream {
     this.#take(this.#visible.push(text));
   }
 
-  /** Ends the text. The screen is then at the start of a line, unless nothing was shown. */
+  /** Ends the text. If text was shown, the screen is then at the start of a line. */
   end(): void {
     this.#take(this.#visible.end());
     if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
@@ -190,7 +190,7 @@ export class MarkdownStream {
     if (this.#above !== 'nothing') this.#above = 'blank';
   }
 
-  /** Writes one blank line for any number of blank lines. Omits blank lines at the start of the text. */
+  /** Writes one blank line for several consecutive blank lines. Omits blank lines at the start of the text. */
   #spaceBefore(): void {
     if (this.#above === 'blank') {
       this.#wrap.setPrefix('');
@@ -199,7 +199,7 @@ export class MarkdownStream {
     this.#above = 'other';
   }
 
-  /** A line without indentation ends a list. */
+  /** Ends a list at a line with an indentation of less than 2 columns. */
   #leaveList(): void {
     if (this.#lead.length < 2) this.#isInList = false;
   }

@@ -2,7 +2,7 @@ import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 
 /**
  * Text of a script, a model, a tool or a file may contain characters that control a terminal, or that disguise the
- * text. This module shows such characters as `\u{…}`. Line endings, tabs and all visible characters stay unchanged.
+ * text. This module shows such characters as `\u{…}`. Visible characters stay unchanged.
  */
 
 /** CRLF, and the emoji, keycaps and letters that need hidden characters to look right. They stay unchanged. */

@@ -40,14 +40,16 @@ export async function importThreads(stores: ServiceStores, files: ThreadFiles, o
 }
 
 function notImported({ path }: ThreadFile, { message }: Error): string {
-  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file is unchanged, so you can read it there.`;
+  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). The file is unchanged, so you can still read the conversation in the file.`;
 }
 
 async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }: ImportOptions): Promise<void> {
   const text = readThreadFile(file.path);
   const { head, agent, events } = text;
   if (!StoreIdSchema.safeParse(head.thread_id).success)
-    throw new UsageError(`${visible(file.path)} has no valid id. Remove it from its folder.`);
+    throw new UsageError(
+      `${visible(file.path)} has no valid thread_id. Correct the id in the first line, or remove the file.`,
+    );
   for (const [index, run] of runsOf(events).entries()) {
     setTime(run[0]!.timestamp);
     await importRun(stores, text, run, index);

@@ -9,8 +9,8 @@ export function ownClaim(): { owner: string; leaseMs: number } {
 }
 
 /**
- * The live process that has claimed the run; undefined if there is none. The lease decides if this machine cannot know
- * whether the process is alive.
+ * The live process that has claimed the run; undefined if there is none. If this machine cannot determine whether the
+ * process is alive, the lease decides.
  */
 export function holderOf(
   { owner = '', leaseExpiresAt = 0 }: Pick<Run, 'owner' | 'leaseExpiresAt'>,
@@ -23,7 +23,7 @@ export function holderOf(
   return (isHolderAlive ?? isLeaseHeld(Date.now(), leaseExpiresAt, LEASE_MS)) ? { pid: identity?.pid } : undefined;
 }
 
-/** Whether the process is alive; undefined if this machine cannot know. */
+/** Whether the process is alive; undefined if this machine cannot determine the state of the process. */
 function isHere(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
   const known = isAlive(identity, own);
   const knowsOnlyNumbers = identity.bootId === undefined && own.bootId === undefined;

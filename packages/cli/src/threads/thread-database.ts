@@ -89,7 +89,7 @@ export class ThreadDatabase {
     );
     if (threads[0] !== undefined) return threads[0];
     throw new UsageError(
-      `There is no conversation of ${visibleLine(workspace)} to continue. Start one: ${ownCommand()} "PROMPT"`,
+      `There is no conversation about ${visibleLine(workspace)} to continue. Start one: ${ownCommand()} "PROMPT"`,
     );
   }
 
@@ -112,7 +112,10 @@ export class ThreadDatabase {
   }
 }
 
-/** Throws a UsageError if the database fails. The database's message names the cause and the fix. */
+/**
+ * Waits for work on the database. If the database is unavailable, throws a UsageError with the database's message,
+ * which names the cause and the fix.
+ */
 export async function throughStore<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

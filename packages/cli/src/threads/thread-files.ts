@@ -13,7 +13,10 @@ export interface ThreadFile {
   readonly changedMs: number;
 }
 
-/** The conversations that earlier versions of Toolscript stored, and a mark for each file that was imported. */
+/**
+ * The conversations that earlier versions of Toolscript stored, and a mark for each file that was imported or is
+ * damaged.
+ */
 export class ThreadFiles {
   readonly #folder: string;
   readonly #marks: string;

@@ -119,7 +119,10 @@ export class Thread {
     return this.#run?.signal;
   }
 
-  /** Starts a run with a prompt, and returns its input. Throws a UsageError if it cannot be stored. */
+  /**
+   * Starts a run with a prompt. Returns the input and the ids of the run. Throws a UsageError if the run cannot be
+   * stored.
+   */
   async beginTurn(text: string): Promise<RunNames & { readonly input: readonly OutputItem[] }> {
     if (this.#isLost) return { input: [userMessage(text)] };
     return throughStore(this.#begin(text));
@@ -225,7 +228,7 @@ export class Thread {
     if (interrupted !== undefined) await closeInterrupted(interrupted.held);
   }
 
-  /** Deletes the live events of the last run if this run has ended, because the thread store also has its events. */
+  /** Deletes the live events of the last run if the run has ended: the thread store also contains these events. */
   async #trimLog(): Promise<void> {
     const last = (await this.#runs()).at(-1);
     if (last !== undefined && isFinalRunState(last.state)) await this.#settings.database.log.delete(last.runId);
@@ -242,7 +245,7 @@ export class Thread {
     held.signal.addEventListener('abort', () => {
       if (held.stopped === 'lost')
         onLost(
-          'Another process has claimed or deleted this conversation. Toolscript stops the current run and does not store it.',
+          'Another process has claimed or deleted this conversation. Toolscript stops the current run, and does not store its result. Use a conversation in only one process at a time.',
         );
     });
     return held;

@@ -98,7 +98,11 @@ function reasonOf(ended: readonly RevertibleCall[], callId: string): string {
 }
 
 function running({ scriptId }: KeptScriptDetails): UndoRefusal {
-  return { refused: 'busy', message: `${scriptId} is running. Wait until it has ended, or end it.`, conflicts: [] };
+  return {
+    refused: 'busy',
+    message: `${scriptId} is running. Wait until the script has ended, or stop the process that runs it.`,
+    conflicts: [],
+  };
 }
 
 /** True if a refusal of the files ends the undo: no call can be undone, or the files themselves prevent the undo. */

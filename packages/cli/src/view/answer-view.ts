@@ -60,7 +60,7 @@ export class AnswerView implements EventView {
   readonly #model: string | undefined;
   /** The sinks of the open items, by item id. They show text as it streams. */
   readonly #sinks = new Map<string, TextSink>();
-  /** The ids of the open items with a delta, so that a part of their text was shown. */
+  /** The ids of the open items with a delta. A part of their text was shown already. */
   readonly #begun = new Set<string>();
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */

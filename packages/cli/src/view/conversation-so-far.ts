@@ -14,7 +14,7 @@ export interface SoFarSettings {
   readonly exportCommand: string;
 }
 
-/** The last lines of a conversation, at most `rows`. If lines are omitted, a first line counts them. */
+/** The last lines of a conversation, at most `rows`. If lines are omitted, an additional first line counts them. */
 export function conversationSoFar(items: readonly OutputItem[], settings: SoFarSettings): string[] {
   const { rows, columns, style, exportCommand } = settings;
   const lines = items.flatMap((item) => itemLines(item, style, columns));

@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<string, string>> = {
   token_budget: 'its token budget is used up (tokenBudget of the agent)',
   cost_budget: 'its cost budget is used up (costBudget of the agent)',
   max_output_tokens: 'its answer exceeded the maximum length (maxOutputTokens of the agent)',
-  context_window: "the conversation exceeds the model's context window; start a new one",
+  context_window: "the conversation exceeds the model's context window; start a new conversation",
   content_filter: 'the provider’s filter stopped it',
   refusal: 'the model refused',
 };

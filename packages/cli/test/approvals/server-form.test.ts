@@ -28,7 +28,7 @@ describe.skipIf(!hasTerminal)('the form of an MCP server at a terminal (skipped 
       ASK,
       [
         [FORM, 'y'],
-        ['[e] opens the form', ''],
+        ['[e] changes the answer', ''],
         [FORM, 'e'],
         ['Your answer:', ''],
         [FORM, 'y'],
@@ -38,7 +38,9 @@ describe.skipIf(!hasTerminal)('the form of an MCP server at a terminal (skipped 
     expect(status, shown).toBe(0);
     expect(shown).toContain('The MCP server everything asks you');
     expect(shown).toContain('The server gets your answer. Give it no password and no key.');
-    expect(shown).toContain('The answer does not fit: name: expected string, received undefined. [e] opens the form.');
+    expect(shown).toContain(
+      'The answer was not sent: name: expected string, received undefined. [e] changes the answer',
+    );
     expect(shown).toContain('untitledMultipleSelectEnum (any of: "Guitar", ');
     expect(Object.keys(seen())).toContain('name');
     expect(shown).toMatch(/Name: Ada/u);

@@ -93,7 +93,7 @@ describe('one prompt', () => {
       'There is no scenario /no/such.json',
     ],
     ['a thread that is not there', ['chat', 'x', '--thread', 'thr_no'], 'There is no conversation thr_no'],
-    ['nothing to continue', ['chat', 'x', '--continue'], 'There is no conversation of'],
+    ['nothing to continue', ['chat', 'x', '--continue'], 'There is no conversation about'],
     ['a mistyped command', ['evla'], 'There is no command evla. Did you mean eval?'],
     ['an unknown option', ['chat', 'x', '--modle', 'y'], '--modle'],
     ['nothing to say', [], 'Usage: toolscript'],

@@ -101,7 +101,7 @@ describe('toolscript keys', () => {
       status: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^toolscript: The audit log .* cannot be written \(EISDIR\), so no key was changed\. /u,
+        /^toolscript: The audit log .* cannot be written \(EISDIR\), so the key one was not changed\. /u,
       ),
     });
     expect((await keys('list', '--json')).stdout.trim()).toBe('[]');

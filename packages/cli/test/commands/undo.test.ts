@@ -65,7 +65,9 @@ describe('toolscript undo', () => {
     const { place, text } = await changed();
     const { status, stderr } = await place.run(['undo']);
     expect(status).toBe(2);
-    expect(stderr).toContain('There is no terminal to ask at. Look at the changes with --dry-run, then add --yes.');
+    expect(stderr).toContain(
+      'There is no terminal for the question. Look at the changes with --dry-run, then add --yes.',
+    );
     expect(text('a.txt')).toBe('new');
   });
 

@@ -47,7 +47,7 @@ function pasted(): string {
 describe('npm start', () => {
   it('prints one URL with the token as its first line, and names the agent', () => {
     expect(firstLine).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+$/u);
-    expect(more.join('\n')).toContain('a scripted model, because no API key for a model is set');
+    expect(more.join('\n')).toContain('a scripted model. A real model needs a workspace and an API key');
   });
 
   it.skipIf(!hasCurl && process.env.CI === undefined)(

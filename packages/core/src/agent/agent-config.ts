@@ -10,7 +10,7 @@ const ModelReferenceSchema = z.strictObject({
   /** The provider's name for the model. */
   model: z.string().min(1),
   baseUrl: z.url().optional(),
-  /** The environment variable that holds the key. This member never holds the key itself. */
+  /** The name of the environment variable with the API key. This member never holds the key itself. */
   apiKeyEnv: z.string().min(1).optional(),
   /** Allows sending the key unencrypted, over plain `http:`, to a host other than this machine. */
   allowInsecureHttp: z.boolean().optional(),
@@ -59,7 +59,8 @@ const PricesSchema = z.strictObject({
 export type Prices = Readonly<z.infer<typeof PricesSchema>>;
 
 /**
- * An agent: a model, how scripts arrive from it, and the limits of its runs. It is plain data, so a file can hold it.
+ * An agent: a model, the form in which the model's scripts arrive, and the limits of the agent's runs. An agent is
+ * plain data, so a file can contain it.
  */
 export const AgentConfigSchema = z.strictObject({
   slug: z
@@ -74,7 +75,7 @@ export const AgentConfigSchema = z.strictObject({
   provider: ModelReferenceSchema.optional(),
   /**
    * The form in which scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the
-   * answer's text. `hosted`: the model's provider runs its code instead, and this code calls the tools.
+   * answer's text. `hosted`: the provider runs code that the model writes, and this code calls the tools.
    */
   carrier: z.enum(['tool', 'custom', 'text', 'hosted']).default('tool'),
   /**
@@ -89,7 +90,10 @@ export const AgentConfigSchema = z.strictObject({
   /** The tools that the harness should expose. The code that creates the harness reads `tools` and `pack`. */
   tools: z.array(z.string()).optional(),
   pack: z.string().optional(),
-  /** Tools that the model may also call one by one. If scripts are disabled, the model may call all tools. */
+  /**
+   * Tools that the model may also call one by one. The model gets all tools if scripts are disabled, or if `carrier` is
+   * `hosted`.
+   */
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
   /**
    * Lets the agent ask models and launch sub-agents. `names`: the agents that it may launch besides itself. The host
@@ -135,7 +139,9 @@ export function defineAgent(agent: AgentInput): AgentConfig {
 
 function withPrices(agent: AgentConfig): AgentConfig {
   if (agent.costBudget === undefined || agent.prices !== undefined) return Object.freeze(agent);
-  throw new ToolscriptUsageError('defineAgent: costBudget needs prices. Set prices to the cost of a million tokens.');
+  throw new ToolscriptUsageError(
+    'defineAgent: costBudget needs prices. Set prices.input and prices.output: US dollars for a million tokens.',
+  );
 }
 
 const KEY_VARIABLES: Readonly<Record<string, string>> = {
@@ -144,7 +150,10 @@ const KEY_VARIABLES: Readonly<Record<string, string>> = {
   'anthropic-messages': 'ANTHROPIC_API_KEY',
 };
 
-/** The environment variable with the agent's API key; undefined if the agent needs none. */
+/**
+ * Returns the name of the environment variable with the agent's API key. Returns undefined if the key does not come
+ * from the environment.
+ */
 export function keyVariable({ provider }: AgentConfig): string | undefined {
   if (provider === undefined || provider.apiKeyCommand !== undefined) return undefined;
   return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);

@@ -4,7 +4,10 @@ import { didYouMean } from '../text/nearest-names.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 
 export interface AgentRegistry {
-  /** The agent with this slug. If there is none, throws a `ToolscriptUsageError` with the nearest slugs. */
+  /**
+   * Returns the agent with this slug. Throws a `ToolscriptUsageError` for an unknown slug, with similar slugs or all
+   * slugs.
+   */
   get(slug: string): AgentConfig;
   has(slug: string): boolean;
   /** The agents in the order in which they were given. */
@@ -14,7 +17,7 @@ export interface AgentRegistry {
 /** The names of the models of the built-in agents, by slug. */
 export type DefaultModels = Partial<Record<keyof typeof DEFAULT_MODELS, string>>;
 
-/** The built-in agents. The host chooses the models that they talk to. */
+/** The built-in agents. `models` replaces the default models of the agents. */
 export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   const named = { ...DEFAULT_MODELS, ...models };
   const openAi = { api: 'openai-responses', apiKeyEnv: 'OPENAI_API_KEY' };

@@ -60,9 +60,10 @@ export interface AgentRunSettings {
  * The state of a run. The run requests answers until an answer contains no script and no call.
  *
  *   compacting ◀──too long──┐
- *       └──a summary──▶ asking ──an answer──▶ deciding ──scripts or calls ran──▶ asking
- *                         │                      │
- *                         └──limit reached───────┴──nothing ran, suspended, failed, cancelled or incomplete──▶ done
+ *     │ └──a summary──▶ asking ──an answer──▶ deciding ──scripts or calls ran──▶ asking
+ *     │                   │                      │
+ *     │                   │                      └──nothing ran, suspended, failed, cancelled or incomplete──▶ done
+ *     └──no summary───────┴──limit reached, cancelled──▶ done
  */
 type State = { readonly type: 'asking' | 'compacting' } | Deciding | Done;
 
@@ -127,7 +128,7 @@ export class AgentRun {
     await this.#go({ type: 'asking' });
   }
 
-  /** Resumes a suspended script, then runs the rest of its answer. */
+  /** Resumes a suspended script, then runs the rest of the script's answer. */
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
     await this.#continueWith(async () => {
@@ -141,7 +142,7 @@ export class AgentRun {
     });
   }
 
-  /** Recovers an interrupted script of an earlier run, then runs the rest of its answer. */
+  /** Recovers an interrupted script, then runs the rest of the script's answer. */
   async recoverScript(scriptId: string, how: { readonly force: boolean; readonly evenEnded?: boolean }): Promise<void> {
     await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), how));
   }
@@ -153,7 +154,9 @@ export class AgentRun {
     this.#subAgents = this.#settings.openSubAgents?.({ addUsage, answerArrived });
   }
 
-  /** Interrupts the sub-agents, unless they have ended. The process that resumes this run resumes them. */
+  /**
+   * Interrupts the sub-agents, unless they have ended. The process that resumes this run also resumes these sub-agents.
+   */
   async interrupt(): Promise<void> {
     await this.#subAgents?.close('interrupted');
   }
@@ -166,10 +169,10 @@ export class AgentRun {
 
   async #continueWith(start: () => Promise<Outcome>): Promise<void> {
     const { conditions } = this.#settings;
-    // The run begins here if the script belongs to an earlier run.
+    // If the script belongs to an earlier run, this run begins here, without input.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
-    // The harness refused to resume the script: for example, another process holds the script.
+    // The harness refused to continue the script, for example because another process has claimed the script.
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
@@ -184,8 +187,8 @@ export class AgentRun {
   }
 
   /**
-   * Continues a run whose process ended: closes the open items, recovers the script or call that ran, runs the rest of
-   * its answer, and asks the model again.
+   * Continues a run whose process ended: cancels the open items, recovers the script or call that ran, runs the rest of
+   * the last answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     this.#begin({});
@@ -203,7 +206,7 @@ export class AgentRun {
     const started = run.startedCalls.get(call.call_id);
     if (call.type === 'script_execution' && call.status === 'pending') return work.script(pendingBlock(call));
     const saved = await this.#savedCall(run.requestedCalls.get(call.call_id), call);
-    // A read may be repeated, and so may a call of which the store has no lines.
+    // A call that no script saves may run again if the call is a read or has not started.
     const mayRepeat = saved === undefined && (started === undefined || started.effect === 'read');
     if (call.type === 'function_call' && mayRepeat) return work.call(call);
     const scriptId = call.type === 'script_execution' ? call.script_id : (started?.scriptId ?? saved);
@@ -226,7 +229,10 @@ export class AgentRun {
     return (await harness.inspect(scriptId, present({ principal }))) === undefined ? undefined : scriptId;
   }
 
-  /** The outcome of a recovered script; undefined if the store has no such script or cannot recover it. */
+  /**
+   * The outcome of a recovered script; undefined if the store has no such script, or the harness cannot recover the
+   * script.
+   */
   async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
     const { conditions } = this.#settings;
     if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
@@ -236,8 +242,8 @@ export class AgentRun {
   }
 
   /**
-   * Returns true if the script has made only reads. The store then has no lines of the script, and the script's process
-   * can make no other call for it.
+   * Returns true if the script has made only reads. The store then has no journal of the script, and the script's
+   * process can make no call with effects.
    */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
@@ -418,7 +424,7 @@ export class AgentRun {
     if (error !== undefined) {
       if (!hasResults && this.#hostedCode.takeFailure(error)) return { type: 'asking' };
       if (!hasResults) return this.#failed(error);
-      // Scripts that ran keep their results, so the failure ends only the answer.
+      // Scripts and calls that ran keep their results, so the failure ends only the answer.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
       return this.#waitsForClient ? { type: 'done', status: 'completed' } : { type: 'asking' };
     }
@@ -427,7 +433,7 @@ export class AgentRun {
     return status === 'incomplete' ? incomplete(reason ?? 'other') : { type: 'done', status };
   }
 
-  /** Whether an answer calls a function that the caller of the run performs. */
+  /** Whether a call without a result names a function that the caller of the run performs. */
   get #waitsForClient(): boolean {
     const { clientFunctions } = this.#settings.work;
     return openCalls(this.#log.items).some((call) => call.type === 'function_call' && clientFunctions.has(call.name));
@@ -458,8 +464,8 @@ export class AgentRun {
 }
 
 /**
- * The reason why the harness has not run the script: the script belongs to another principal or is unknown, or another
- * process holds it. Undefined: the script has run.
+ * The reason why the harness has not run the script, for example because another process has claimed the script.
+ * Undefined if the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

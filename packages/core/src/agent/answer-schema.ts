@@ -41,7 +41,10 @@ export function answerSchema(schema: unknown): AnswerSchema {
   };
 }
 
-/** Returns a function that reports why a value does not fit the schema; undefined if it fits. */
+/**
+ * Returns a function that reports why a value does not fit the schema. The function returns undefined if the value
+ * fits.
+ */
 function validator(schema: unknown): (value: unknown) => string | undefined {
   const { validate } = compileJsonSchema(schema, 'output', 'The schema of the answer');
   return (value) => {

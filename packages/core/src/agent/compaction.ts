@@ -26,7 +26,7 @@ const COMPACTION_REQUEST = `The conversation has grown too long to continue as i
 /** Estimates how much of a model's context window a conversation uses. */
 export class ContextSize {
   readonly #window: number | undefined;
-  /** Tokens of the system text and the tools, with which every request begins. */
+  /** Estimated tokens of the system text and the tools, with which every request begins. 0 without a window. */
   readonly #beginning: number;
   #known = 0;
   /** Number of items that the last request contained. */
@@ -55,7 +55,7 @@ export class ContextSize {
     this.#known = this.#sent = this.#items = 0;
   }
 
-  /** The size in tokens: the last recorded count, plus an estimate of the items that it does not include. */
+  /** The size in tokens: the last recorded count, plus an estimate of the items that the count does not include. */
   of(conversation: readonly OutputItem[]): number {
     const known = this.#known === 0 ? this.#beginning : this.#known;
     return known + estimateTokens(conversation.filter(this.#isUncounted).map(shownText).join('\n'));
@@ -70,7 +70,7 @@ export class ContextSize {
   }
 }
 
-/** The share of the window that the user's last message may use next to a summary. */
+/** The maximum share of the window that the user's last message may use next to a summary. */
 const LAST_MESSAGE = 0.2;
 
 export function compactionItem(
@@ -110,7 +110,9 @@ export function compactionRequest(): MessageItem {
   return { type: 'message', id: newId('item'), role: 'user', content: COMPACTION_REQUEST };
 }
 
-/** The text of an answer, without its other items. `incomplete`: the reason why the answer ended early. */
+/**
+ * Reads an answer, and returns the text without the other items. `incomplete`: the reason why the answer ended early.
+ */
 export async function readText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,

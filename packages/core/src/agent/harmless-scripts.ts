@@ -2,10 +2,10 @@ import type { EventPayload, OutputItem } from '../protocol/index.js';
 
 /**
  * The running scripts of a run and of its sub-agents that have made no call with effects and were never suspended. If
- * all of the events are stored, these scripts can start again.
+ * all events of these scripts are stored, the scripts can start again.
  */
 export class HarmlessScripts {
-  /** The ids of the items of these scripts, by script id. */
+  /** The ids of the items of the run's own scripts, by script id. */
   readonly #items = new Map<string, string>();
   readonly #subAgents = new Map<string, { readonly scripts: HarmlessScripts; nextSeq: number }>();
 
@@ -36,7 +36,7 @@ export class HarmlessScripts {
     }));
   }
 
-  /** The events that make all of the scripts pending, including the scripts of sub-agents. */
+  /** The events that make all of these scripts pending, including the scripts of sub-agents. */
   get allRestarts(): EventPayload[] {
     const ofSubAgents = [...this.#subAgents].flatMap(([agent_run_id, { scripts, nextSeq }]) =>
       scripts.allRestarts.map((event, index): EventPayload => {

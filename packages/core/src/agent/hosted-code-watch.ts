@@ -4,7 +4,7 @@ import { newId } from '../text/crypto.js';
 import type { RunLog } from './run-log.js';
 
 const LOST_MESSAGE =
-  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation continued without it. Its completed calls took effect. The model reads their results, and new code starts in a new container.';
+  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation continued without the result of the code. The completed calls of the code took effect. The model reads the results of these calls, and new code starts in a new container.';
 
 /** Follows the code that the provider runs in a conversation, and reports code that is lost. */
 export class HostedCodeWatch {
@@ -34,7 +34,10 @@ export class HostedCodeWatch {
     }
   }
 
-  /** Drops a container that the provider no longer has. Returns false for any other failure. */
+  /**
+   * Handles the failure that the provider no longer has a container: drops the container and marks the waiting code as
+   * lost. Returns false for any other failure, or if no item names a container.
+   */
   takeFailure({ code, message }: ProviderFailure): boolean {
     const holder = code === CONTAINER_LOST ? containerHolder(this.#items) : undefined;
     if (holder === undefined) return false;

@@ -1,6 +1,9 @@
 import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
-/** A call that has started. `scriptId`: the script that makes the call, or saves a structured call. */
+/**
+ * A call that has started. `scriptId`: the script that makes the call, or that saves the call if the call is
+ * structured.
+ */
 interface StartedCall {
   readonly effect: ToolEffect;
   readonly scriptId: string | undefined;
@@ -14,7 +17,7 @@ export interface InterruptedRun {
   readonly itemIds: ReadonlySet<string>;
   /** Calls that have started, by `call_id`. */
   readonly startedCalls: ReadonlyMap<string, StartedCall>;
-  /** The scripts that save calls for which an approval was requested, by `call_id`. */
+  /** The scripts of the calls for which an approval was requested, by `call_id`. */
   readonly requestedCalls: ReadonlyMap<string, string>;
 }
 
@@ -38,7 +41,10 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
   return { openItems: [...open], itemIds, startedCalls, requestedCalls };
 }
 
-/** Whether a script of the answer has failed: the run then skips the later scripts of the answer. */
+/**
+ * Whether a script of the answer has failed. The run then skips the later scripts and calls of the answer, unless
+ * `continueOnError` is set.
+ */
 export function hasFailedScript(items: readonly OutputItem[], answerId: unknown): boolean {
   if (answerId === undefined) return false;
   const ofAnswer = new Set(

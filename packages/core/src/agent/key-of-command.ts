@@ -27,7 +27,12 @@ async function outputOf(program: string, rest: readonly string[]): Promise<strin
   } catch (error) {
     const { code, killed } = error as { code?: unknown; killed?: boolean };
     const why = killed === true ? `took longer than ${TIMEOUT_MS / 1000} s` : `failed (${String(code)})`;
-    throw new Error(`The program ${program} of apiKeyCommand ${why}. Try it in a terminal.`, { cause: error });
+    throw new Error(
+      `The program ${program} of apiKeyCommand ${why}. Run the program in a terminal, and correct apiKeyCommand if necessary.`,
+      { cause: error },
+    );
   }
-  throw new Error(`The program ${program} of apiKeyCommand wrote nothing. It must write the key to its output.`);
+  throw new Error(
+    `The program ${program} of apiKeyCommand wrote nothing. The program must write the key to its standard output.`,
+  );
 }

@@ -4,7 +4,7 @@ import { keyOfCommand } from './key-of-command.js';
 
 type ModelReference = NonNullable<AgentConfig['provider']>;
 
-/** The options of `createProvider` that an agent's `provider` sets, except the model and a key from the environment. */
+/** The options of `createProvider` that an agent's `provider` sets, except `api`, `model` and `apiKeyEnv`. */
 export function modelSettings(provider: ModelReference) {
   const {
     api: _api,

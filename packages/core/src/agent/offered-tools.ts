@@ -58,8 +58,8 @@ export function offerTools(
 }
 
 /**
- * A call that waits for a user may outlive the provider's code that made it, so this code may call only reads by
- * default.
+ * A call that waits for a user may outlive the provider's code that made the call. So by default, this code may call
+ * only tools that read.
  */
 function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTool, 'callers' | 'outputSchema'> {
   // defence: hosted-code-only-reads, without it: const chosen = callers ?? 'both';
@@ -67,7 +67,7 @@ function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTo
   return chosen === 'direct' ? {} : { callers: chosen, ...present({ outputSchema }) };
 }
 
-/** The name that Anthropic's own tool for code must have. */
+/** The required name of Anthropic's code execution tool. */
 const PROVIDERS_TOOL = 'code_execution';
 
 function takenNames(clientFunctions: readonly FunctionTool[], reserved: readonly string[]): Set<string> {
@@ -75,7 +75,7 @@ function takenNames(clientFunctions: readonly FunctionTool[], reserved: readonly
   for (const { name } of clientFunctions) {
     if (taken.has(name))
       throw new ToolscriptUsageError(
-        `The name of the client's function ${JSON.stringify(name)} is taken. Give it another name.`,
+        `The name of the client's function ${JSON.stringify(name)} is taken. Give the function another name.`,
       );
     taken.add(name);
   }
@@ -133,8 +133,8 @@ export function agentSystem(
 }
 
 /**
- * Returns the agent as the provider can serve it: scripts arrive as a tool's argument if the provider lacks raw-text
- * tools or hosted code, and the agent's `carrier` needs them.
+ * Returns the agent as the provider can serve it: scripts arrive as a tool's argument if the agent's `carrier` needs
+ * raw-text tools or hosted code, and the provider does not support that feature.
  */
 export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
   const { customTools, hostedCode = false } = capabilities;

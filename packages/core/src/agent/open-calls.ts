@@ -33,11 +33,11 @@ const CUT_OFF =
 const UNKNOWN =
   'There is no result: the process ended while this call ran. It may have taken effect: check before you repeat it.';
 const WAITING =
-  "This call is suspended: it waits for the user's decision. Its result follows after the decision; do not repeat it.";
+  "This call is suspended: it waits for the user's decision. Its result follows after the decision. Do not repeat the call.";
 const SUSPENDED =
-  'Script suspended: an approval is pending. It resumes by itself after the user decides, and returns its result then; do not repeat its calls.';
+  'Script suspended: an approval is pending. The script resumes by itself after the user decides, and then returns its result. Do not repeat its calls.';
 
-/** The result that replaces a missing one when the conversation continues without it. */
+/** The output that replaces a call's missing result when the conversation continues without that result. */
 export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
   const { call_id } = call;
   const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;

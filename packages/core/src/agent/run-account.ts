@@ -9,12 +9,15 @@ import type { RunBudget } from './run-budget.js';
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
   readonly budget: RunBudget;
-  /** True: no answer may exceed the budget. Default: the run requests no further answer once the budget is used. */
+  /**
+   * True: no answer may exceed the budget. False: an answer may exceed the budget, and the run then requests no further
+   * answer.
+   */
   readonly isStrict: boolean;
   readonly emit: (payload: EventPayload) => void;
 }
 
-/** Counts the use of a run's budget, and emits the events about it. */
+/** Counts the usage and the cost of a run, charges the run's budget, and emits the events about the usage. */
 export class RunAccount {
   readonly usage = new UsageSum();
   readonly #settings: AccountSettings;
@@ -36,8 +39,8 @@ export class RunAccount {
   }
 
   /**
-   * In a strict run, returns the request with a maximum for its answer, or the name of the budget that has no room for
-   * an answer.
+   * In a strict run with a budget, reserves the maximum usage of an answer and returns the request with that maximum,
+   * or returns the name of the budget that has no room for an answer. In any other run, returns the request unchanged.
    */
   bounded(request: ModelRequest): ModelRequest | 'token_budget' | 'cost_budget' {
     const { budget, agent, isStrict } = this.#settings;
@@ -80,7 +83,10 @@ export class RunAccount {
     return this.#hold === undefined ? Promise.resolve() : this.#arrival;
   }
 
-  /** Returns the payload with the usage of the whole run, because a provider reports the usage of one answer. */
+  /**
+   * Replaces the usage in a `usage_update` with the usage of the whole run, because a provider reports the usage of one
+   * answer. Returns any other payload unchanged.
+   */
   counted(payload: EventPayload): EventPayload {
     if (payload.type !== 'usage_update') return payload;
     this.usage.note(payload.usage);
@@ -94,7 +100,10 @@ export class RunAccount {
     this.requestDone(head);
   }
 
-  /** Charges the budget for one request, and reports its usage and cost. `head`: the `response_start` of its answer. */
+  /**
+   * Charges the budget for one request, and reports the request's usage and cost. The argument is the `response_start`
+   * of the answer.
+   */
   requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
     const usage = this.usage.ofAnswer;
     const cost = this.#costOf(usage);
@@ -104,7 +113,7 @@ export class RunAccount {
     this.#settings.emit({ ...present({ usage, cost, request_id, rate_limits }), type: 'request_done' } as EventPayload);
   }
 
-  /** Counts the usage of a sub-agent, or of a request that a tool made. The budget has counted it already. */
+  /** Counts the usage of a sub-agent, or of a request that a tool made. The budget has already counted this usage. */
   addOthers(usage: Usage | undefined, cost: number | undefined): void {
     if (cost !== undefined) this.#otherCost = (this.#otherCost ?? 0) + cost;
     this.usage.addOthers(usage);
@@ -147,7 +156,7 @@ export class UsageSum {
   #answer: Usage | undefined;
   /** The usage of sub-agents, and of the requests that tools make. */
   #others: Usage | undefined;
-  /** The last request whose tokens the provider counted, and the count. */
+  /** The last request whose input tokens the provider counted, and the count. */
   #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
   note(usage: Usage): void {
@@ -156,7 +165,7 @@ export class UsageSum {
 
   /**
    * Adds the usage of an answer that has ended. Estimates the figures that the provider did not report completely.
-   * Returns whether it estimated any.
+   * Returns true if a figure was estimated.
    */
   endAnswer(answer: CountedAnswer): boolean {
     const isCounted = answer.said.isWhole && this.#current !== undefined;
@@ -184,13 +193,19 @@ export class UsageSum {
     return estimateUsage(this.estimateInput(request), said, this.#current);
   }
 
-  /** The factor over the plain estimate: the ratio of the last count to its estimate, plus a fifth, but at least 1. */
+  /**
+   * The factor over the plain estimate: 1.2 times the ratio of the last count to its estimate, but at least 1.
+   * `ESTIMATE_MARGIN` before the first count.
+   */
   #margin(): number {
     if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
     return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
   }
 
-  /** The usage of the last answer that has ended, as its provider counted it. */
+  /**
+   * The usage of the last answer that has ended, as the provider counted it. Undefined if the provider did not count
+   * all of it.
+   */
   get last(): Usage | undefined {
     return this.#last;
   }
@@ -239,7 +254,7 @@ function inputOf(usage: Usage): number {
 /*
  * The code below estimates the usage of an answer if its provider did not report all of the usage: the connection
  * broke, or the provider never reports usage. A budget depends on the estimate, so the estimate is high rather than
- * low: text counts at twice the plain estimate until the provider has counted an input itself.
+ * low: output counts at twice the plain estimate, and so does input until the provider has counted an input itself.
  */
 
 /** The factor over the plain estimate. Code, tables and data need up to this many tokens for each estimated token. */
@@ -294,7 +309,7 @@ function estimateUsage(
 ): Usage {
   const beside = Math.max(0, (total_tokens ?? 0) - input_tokens - output_tokens);
   const written = estimateTokens(said.text) * ESTIMATE_MARGIN + said.items * PER_ITEM;
-  // The provider's input count is exact: the provider counted it before the answer began.
+  // The provider's input count is exact: the provider counted the input before the answer began.
   const sent = input_tokens > 0 || beside > 0 ? input_tokens : input;
   const output = Math.max(output_tokens, written);
   const { native: _native, ...figures } = others;

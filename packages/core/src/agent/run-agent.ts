@@ -65,7 +65,7 @@ interface CommonOptions {
    * this option: otherwise, the recovery would repeat a script that no stored event names.
    */
   flushEvents?: () => Promise<void>;
-  /** Called with the outcome of each script; a suspended one has its `suspension`. */
+  /** Called with the outcome of each script. The outcome of a suspended script contains the `suspension`. */
   onOutcome?: (outcome: Outcome) => void;
   /** Ids for the run's events; generated if omitted. */
   runId?: string;
@@ -73,7 +73,7 @@ interface CommonOptions {
   turnId?: string;
   /** For scripts in text: emits their source while it streams, as `processText` does. Default false. */
   scriptSourceDeltas?: boolean;
-  /** The number of the first event, after those of a suspended run with the same `runId`. */
+  /** The `seq` of the first event, for a run that continues a suspended run with the same `runId`. Default 0. */
   nextSeq?: number;
   /** Sub-agents, for a harness with their tools: see `createSubAgents`. The budget of the run is then strict. */
   subAgents?: SubAgentHost;
@@ -88,7 +88,7 @@ type Continuing = CommonOptions & {
 };
 
 export interface RunAgentOptions extends CommonOptions {
-  /** The user's message as text, or its items. */
+  /** The user's message as text, or the input as items. */
   input: string | readonly OutputItem[];
   /** The tool that the run's first answer must call. Default: the model decides. */
   toolChoice?: ToolChoice;
@@ -103,19 +103,21 @@ export interface ResumeAgentOptions extends CommonOptions {
   decisions?: Decisions;
   /**
    * If set, this run recovers the script of `suspension`, which was interrupted in a run that has ended. `force`: the
-   * run recovers the script even if its holder may be alive.
+   * run recovers the script even if the process that claimed the script may be alive.
    */
   recover?: { readonly force?: boolean };
   /**
-   * True: an earlier process may have begun to resume the script. If so, this run recovers the script. Default false.
+   * True: an earlier process may have begun to resume the script. If the harness cannot resume the script, this run
+   * then recovers the script. Default false.
    */
   mayBeResumed?: boolean;
 }
 
 /**
- * Runs an agent: the model's answers, their scripts and calls, and the results, until an answer contains neither
- * scripts nor calls. The events form one run; `response_done` is the last. Leaving the loop early aborts the run.
- * Faults of the model, its provider and its scripts are reported in the events; mistakes of the host are thrown.
+ * Runs an agent: requests answers, runs their scripts and calls, and sends the results to the model, until an answer
+ * contains neither scripts nor calls. The events form one run; `response_done` is the last. A consumer that leaves its
+ * loop early aborts the run. Faults of the model, its provider and its scripts are reported in the events; mistakes of
+ * the host are thrown.
  */
 export function runAgent(options: RunAgentOptions): AsyncGenerator<StreamEvent, void, undefined> {
   checkAgentOptions(options, 'runAgent', COMMON);
@@ -150,12 +152,12 @@ export interface ResumeRunOptions extends Omit<CommonOptions, 'runId' | 'threadI
 }
 
 export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 'mayBeResumed'> {
-  /** Claims a script even if its holder may be alive. Default false. */
+  /** Claims a script even if the process that claimed the script may be alive. Default false. */
   force?: boolean;
   /**
-   * True: the run's harness used this store, and the store has lost nothing since then, because its machine has not
-   * lost power or the store flushes its writes. A script without a journal has then performed only reads, and runs
-   * again. Default false: the model reads that the script was interrupted.
+   * True: the interrupted run used the same store of scripts, and the store has lost nothing since that run: the
+   * store's machine has not lost power, or the store flushes its writes. A script without a journal has then performed
+   * only reads, and runs again. Default false: the model reads that the script was interrupted.
    */
   storeIsWhole?: boolean;
 }
@@ -177,9 +179,10 @@ export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> 
 }
 
 /**
- * Continues a run whose process ended, from its stored events. Completed items stay, an unfinished answer is closed
- * as interrupted, and a script continues from its journal. A call with effects but without a result is reported to
- * the model as unknown and never repeated. `history` is the conversation before the run.
+ * Continues a run whose process ended, from its stored events. Completed items stay, an unfinished answer is closed as
+ * interrupted, and a script continues from its journal. A call with effects but without a result is repeated only if a
+ * script makes or saves the call, and the tool is idempotent. Otherwise, the outcome of the call is reported as
+ * unknown. `history` is the conversation before the run.
  */
 export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent> {
   checkAgentOptions(given, 'recoverRun', [...COMMON, 'events']);
@@ -243,7 +246,7 @@ interface Events {
   readonly flush: (() => Promise<void>) | undefined;
 }
 
-/** The options that the host's tools and scripts receive. */
+/** The host's options for scripts and tools. */
 function hostOptions({ provider, approvals, app, principal, context, onOutcome }: Continuing, log: RunLog) {
   const known = { conversationId: log.identity.threadId, provider: provider.api, model: provider.model };
   return { approvals, app, principal, context: { ...known, ...context }, onOutcome };

@@ -1,6 +1,6 @@
 /*
  * The budget of a run and its sub-agents. While a sub-agent works, its budget is reserved in its parent's budget. The
- * usage of the sub-agent counts in every budget above it. The rest is returned when the sub-agent ends.
+ * usage of the sub-agent counts in every budget above it. The unused rest is returned when the sub-agent ends.
  */
 
 /** Tokens, US dollars and tool calls. An absent figure is not limited. */
@@ -25,7 +25,10 @@ export class RunBudget {
     this.#used = { tokens: used.tokens ?? 0, cost: used.cost ?? 0, calls: used.calls ?? 0 };
   }
 
-  /** The unused amount, without the part that is reserved for sub-agents; `Infinity` if the figure is not limited. */
+  /**
+   * The unused amount, without the parts that are reserved for sub-agents and requests; `Infinity` if the figure is not
+   * limited.
+   */
   left(figure: Figure): number {
     const limit = this.#limits[figure];
     if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -58,7 +61,10 @@ export class RunBudget {
     this.#parent?.charge(amounts);
   }
 
-  /** Reserves a child budget. `used`: the part that this budget has already counted. */
+  /**
+   * Reserves a child budget. `used`: the amounts that the child used in an earlier process. The parent has already
+   * counted these amounts.
+   */
   reserve(limits: Amounts, used: Amounts = {}): RunBudget {
     const child = new RunBudget(limits, used, this);
     this.#children.add(child);

@@ -11,7 +11,7 @@ import { sinceCompaction } from './compaction.js';
 
 /*
  * The conversation of a run is a fold of the earlier items and the run's events. The same reducer folds a response, so
- * the model reads what a reader of the events sees.
+ * the model and a reader of the events see the same items.
  */
 class ConversationFold {
   readonly #reducer = new ResponseReducer();
@@ -41,7 +41,9 @@ function inputOf(payload: Extract<EventPayload, { type: 'response_start' }>): re
   return Array.isArray(payload.input) ? (payload.input as OutputItem[]) : [];
 }
 
-/** The conversation after a run's events: its input, its output, and the changes to earlier items. */
+/**
+ * The conversation after a run: the history with the run's changes to earlier items, then the run's input and output.
+ */
 export function extendHistory(history: readonly OutputItem[], events: Iterable<StreamEvent>): readonly OutputItem[] {
   const fold = new ConversationFold();
   fold.add(history);
@@ -100,8 +102,8 @@ export class RunLog implements PayloadSink {
   }
 
   /**
-   * The part of the conversation that the model reads: everything since the last summary. Interrupted items other than
-   * messages are omitted.
+   * The part of the conversation that the model reads: the last summary and everything after it. Interrupted items
+   * other than messages are omitted.
    */
   conversation(): OutputItem[] {
     const items = sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');

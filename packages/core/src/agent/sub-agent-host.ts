@@ -44,7 +44,7 @@ export interface AgentScope {
    * answer.
    */
   answerArrived(): Promise<void>;
-  /** The number of calls that the run's scripts have started, and that have not ended. */
+  /** The number of the run's calls that have started and not ended. */
   runningCalls(): number;
   /** Decisions about the approvals of the run's sub-agents, by approval id. */
   readonly decisions: Decisions;
@@ -70,6 +70,6 @@ export interface SubAgentHost {
   readonly budget?: RunBudget;
   /** The id of the run that launched this run. */
   readonly parentRunId?: string;
-  /** The chain of agents from the first run to this run. */
+  /** The chain of sub-agents from the first level to this run, inclusive. */
   readonly path?: readonly string[];
 }

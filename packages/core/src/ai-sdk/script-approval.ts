@@ -4,9 +4,9 @@ import { writtenNames } from '../text/identifier-name.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**
- * Whether a user must approve the script, because it names a call that needs approval. A script that cannot run,
- * because it does not compile or because scripts are disabled, needs no approval. The AI SDK calls this function again
- * after the user has answered, so the same script always gets the same result.
+ * Returns true if the script names a call that needs the approval of a user. A script that cannot run, because it does
+ * not compile or because scripts are disabled, needs no approval. The AI SDK calls this function again after the user
+ * has answered, so the same script must always get the same result.
  */
 export async function needsUser(
   harness: Harness,

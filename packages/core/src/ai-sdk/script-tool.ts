@@ -36,8 +36,8 @@ export interface AiSdkScriptTool {
  * Creates one tool that runs scripts. The scripts call the given tools of the AI SDK. `close` frees the worker threads.
  *
  * A script that names a call whose tool has `needsApproval` becomes an approval request of the AI SDK. A
- * `needsApproval` function receives the arguments if the script contains their values. Otherwise, it counts as true.
- * After the approval, the script may make the calls that it names. Other calls that need approval are denied.
+ * `needsApproval` function receives the arguments if the script contains their values. Otherwise, the call needs
+ * approval. After the approval, the script may make the calls that it names. Other calls that need approval are denied.
  *
  * Each tool's `execute` receives the options of the script's own tool call: `toolCallId`, `messages` and the context.
  * `abortSignal` also aborts when the script ends. If a tool yields several results, the last one counts.
@@ -49,8 +49,8 @@ export async function createScriptTool(
   options: ScriptToolOptions = {},
 ): Promise<{ tool: AiSdkScriptTool; close: () => Promise<void> }> {
   const given = await readTools(tools);
-  // The harness does not get `onEvent`: the host would also receive the events of the dry runs that find a script's
-  // calls.
+  // The harness does not get `onEvent`, because the host would then also receive the events of the dry runs that find a
+  // script's calls.
   const { onEvent, ...others } = options;
   const harness = createHarness({ ...others, tools: given.map(({ tool }) => tool) });
   const close = (): Promise<void> => harness.close();

@@ -2,7 +2,7 @@ import { asSchema, type FlexibleSchema, type ToolSet } from 'ai';
 import { ToolCallError, ToolscriptUsageError, type Tool, type ToolCallContext } from '../protocol/index.js';
 import { defineTool } from '../tools/index.js';
 
-/** The options of the script tool's call. The script's own calls pass them on to their tools. */
+/** The options of the script tool's call. The script's own calls pass these options on to the called tools. */
 export interface OuterCall {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];

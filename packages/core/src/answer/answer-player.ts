@@ -20,8 +20,9 @@ import type { AnswerWork } from './answer-work.js';
  *   listening ──a script's end, stopsAfterScript──▶ stopped ──┐
  *       └──────────────────response_done──────────────────────┴──▶ ended
  *
- * In `stopped`, the provider's stream is stopped too, unless the answer ends by itself (see `AnswerCut`). From the
- * payloads that still arrive, the player takes only the ends of open items.
+ * In `stopped`, the provider's stream is stopped too, unless the answer ends by itself (see `AnswerCut`). The player
+ * then starts no further item. It still handles the usage, failures, the end of the answer, and the payloads of open
+ * items.
  */
 
 export interface AnswerSettings {
@@ -344,7 +345,7 @@ export class TextPieces {
     return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...stage };
   }
 
-  /** Marks the provider's message as complete: the next piece that ends is the last one. */
+  /** Marks the provider's message as complete, before its last piece ends. */
   finishing(final: MessageItem): void {
     this.#final = final;
   }

@@ -45,8 +45,9 @@ export interface Waiting {
 }
 
 /**
- * Runs the scripts and calls of one answer one at a time, in order of appearance. Each script or call gets a result.
- * After a script is suspended, the later scripts and calls wait until that script has ended.
+ * Runs the scripts and calls of one answer one at a time, in order of appearance. Each script or call gets a result,
+ * except the calls of client functions. After a script or call is suspended, the later scripts and calls wait until the
+ * suspended one has ended.
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
@@ -143,7 +144,7 @@ export class AnswerWork {
 
   /**
    * Returns the failure of a script that does not run because an earlier one failed: the model wrote the rest of its
-   * answer on the assumption that the earlier script succeeds.
+   * answer on the assumption that the earlier script succeeds. Undefined if the script may run.
    */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
@@ -173,7 +174,7 @@ export class AnswerWork {
     if (input === undefined)
       return this.#refuse(
         call,
-        'ToolValidationError: the arguments are not a complete JSON object, so nothing ran. Send the call again with all of its arguments, or with {} if it needs none.',
+        'ToolValidationError: the arguments are not a complete JSON object, so nothing ran. Send the call again with all of its arguments, or with {} if the tool needs no arguments.',
       );
     this.#started += 1;
     const name = functions.get(call.name) ?? call.name;
@@ -259,8 +260,8 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
 
 /**
  * Returns the id of the script that saves a structured call; undefined if the call does not name its answer. The id
- * depends only on the ids of the call, so a process that recovers the run finds the script before an event names the
- * script.
+ * depends only on the ids of the call, so a process that recovers the run finds the script even if no stored event
+ * names the script.
  */
 export function savedScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
   if (typeof answer_id !== 'string') return undefined;

@@ -64,8 +64,8 @@ interface Receivers {
 }
 
 /**
- * Returns the sink for the payloads of a script or a call: envelopes for listeners, and the host's own log. `onEvent`:
- * the harness's listener.
+ * Returns the sink for the payloads of a script or a call: a stream of events for the listeners, and the host's own
+ * log. `onEvent`: the harness's listener.
  */
 export function sinkOf(
   onEvent: ((event: StreamEvent) => void) | undefined,
@@ -127,8 +127,8 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 /**
  * Returns the events of a run as a generator. `prepare` is called at once and may throw for invalid options. The
  * function that `prepare` returns starts the run at the first `next`. `handled` resolves when the consumer has received
- * all events that were pushed so far, and requests the next one. Leaving the loop early aborts the signal of the run
- * and waits until the run has ended.
+ * all events that were pushed so far, and requests the next one. If the consumer leaves its loop early, the generator
+ * aborts the signal of the run and waits until the run has ended.
  */
 export function generateEvents(
   outer: AbortSignal | undefined,

@@ -4,7 +4,7 @@ import { EventQueue, type EventPayload } from '../protocol/index.js';
 export class SourceFailure extends Error {}
 
 export interface ReadAheadOptions<Item> {
-  /** The source ends when this signal aborts. */
+  /** When this signal aborts, the source must end within `graceMs`. */
   readonly signal: AbortSignal;
   /**
    * Maximum time in ms that a source may continue after the signal aborts. After that time, the source is no longer
@@ -50,7 +50,7 @@ export async function* readAhead<Item>(
     left.abort();
     clearTimeout(grace);
     signal.removeEventListener('abort', giveUp);
-    // Runs in a separate task, because the `return` of a source may throw too.
+    // The `return` of the source is called in a separate task, because `return` may throw.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});
@@ -58,14 +58,14 @@ export async function* readAhead<Item>(
   if (failure !== undefined) throw failure;
 }
 
-/** Maximum time in ms for a provider to report an answer's usage after its script has ended. */
+/** Maximum time in ms for a provider to report an answer's usage after the answer's script has ended. */
 const USAGE_WAIT_MS = 1000;
 
 /**
  * Ends an answer after its script. Most models stop after a script by themselves, and the provider then reports the
  * usage of the answer. So Toolscript stops the provider only when the model writes more, or when the answer does not
- * end in time. White space counts as more text, because later requests must repeat the answer as the provider
- * stored it:
+ * end in time. White space counts as more text, because later requests must repeat the answer as the provider stored
+ * the answer.
  *
  *   open ──the script's end──▶ closing ──more output | no end in time──▶ stopped
  */

@@ -13,7 +13,7 @@ import type { Detector } from '../script/index.js';
 
 /*
  * The port through which the player of an answer runs scripts and emits the run's events. A harness implements
- * `ScriptHost` for the text that it processes, and an agent implements it over its harness.
+ * `ScriptHost` for the text that it processes. An agent implements `ScriptHost` with its harness.
  */
 
 /** A script of an answer. `failure`: the reason why the script cannot run. */

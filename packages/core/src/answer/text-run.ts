@@ -29,13 +29,13 @@ export interface TextRunOptions {
   /** Returns the host that runs the scripts and emits their events to the stream. */
   readonly hostFor: (stream: EventStream, signal: AbortSignal) => ScriptHost;
   /**
-   * Called with the outcome of each script; a suspended script is reported at the end of the answer, after it was
-   * sealed with the rest.
+   * Called with the outcome of each script. The outcome of a suspended script follows at the end of the answer, after
+   * the script was sealed together with the rest of the answer.
    */
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
-/** Throws a `ToolscriptUsageError` if there is no text to read. */
+/** Throws a `ToolscriptUsageError` unless the text is a string or an iterable. */
 export function assertAnswerText(text: unknown): asserts text is AnswerText {
   if (typeof text === 'string') return;
   const iterable =
@@ -52,7 +52,7 @@ export function playText(text: AnswerText, options: TextRunOptions): AsyncGenera
   });
 }
 
-/** Resumes the suspended script of an answer, then runs the scripts after it. */
+/** Resumes the suspended script of an answer, then runs the answer's later scripts. */
 export function playRest(
   resume: ResumeFirst,
   rest: AnswerRest | undefined,
@@ -166,7 +166,7 @@ class TextRun {
       onOutcome?.({ ...outcome, suspension } as Outcome);
     } catch {
       const message =
-        'The script is suspended, but Toolscript could not save the scripts after it. Send those scripts again.';
+        'An approval of the script is pending, but Toolscript could not suspend the script. The script and the scripts after it were not saved. Send them again.';
       this.#emit({ type: 'response_error', code: 'SuspensionError', message });
       this.#emit({ type: 'response_done', status: 'failed' });
     }
@@ -208,7 +208,7 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
-    // Runs in a separate task, because the `return` of a source may throw too.
+    // The `return` of the source is called in a separate task, because `return` may throw.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

@@ -28,8 +28,8 @@ export async function renderCall(call: RenderedCall, wanted?: number): Promise<s
 }
 
 /**
- * Writes one argument per line, with the original line endings of strings. Each line inside a name or a value is
- * marked, so no argument can produce a line that looks like another argument.
+ * Writes each argument on a line of its own, up to `MAX_ARGUMENTS_SHOWN`. The further lines of a long argument are
+ * indented more, so no argument can produce a line that looks like another argument.
  */
 function renderArguments(input: JsonValue, maxLength: number): string {
   const members = typeof input === 'object' && input !== null ? Object.entries(input) : [];

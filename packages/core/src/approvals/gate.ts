@@ -25,16 +25,19 @@ export interface GateOptions {
    * script is stored.
    */
   readonly expiresAfterMs?: number | undefined;
-  /** Maximum characters of `rendered`. Default 4000. */
+  /** Maximum characters of the arguments or the preview in `rendered`. Default: the tool's `previewLength`, or 4000. */
   readonly maxRenderedLength?: number;
-  /** True: if no user can be asked, a call waits for its script to be resumed. Default false: the call is denied. */
+  /**
+   * True: if no user can be asked, or the host answers `suspend`, the call waits until its script is suspended. Default
+   * false: the call is denied.
+   */
   readonly parks?: boolean;
   /** Decisions that were made while the script was suspended, by the request's `approvalId`. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   readonly memory?: GateMemory | undefined;
   /**
-   * Called with each decision of the host while the script runs, before the gate applies the decision. The gate ignores
-   * failures of this function.
+   * Called with each decision that the approvals function of the host returns, before the gate applies the decision.
+   * The gate ignores failures of `onDecided`.
    */
   readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
@@ -61,9 +64,9 @@ interface Answer {
 }
 
 /**
- * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
- * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and
- * to the SHA-256 of its arguments, and can be redeemed once.
+ * Decides which calls of one script may run. The decision about a call comes from the first rule that matches, from the
+ * policy, from an earlier decision of the user about all calls of the tool or of the plan, or from the user now. An
+ * approval is bound to one call and to the SHA-256 of the call's arguments, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
@@ -206,7 +209,7 @@ class PolicyGate implements ApprovalGate {
       );
     const approvalId = requestId(call);
     const decided = this.#options.decisions?.get(approvalId);
-    // An earlier process of the script made the same call and stored the user's decision.
+    // The user decided about the same call before this process resumed the script.
     if (decided !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decided));
     const request = await this.#makeRequest(call, approvalId);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -220,7 +223,12 @@ class PolicyGate implements ApprovalGate {
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
-      return denied(call, 'host', answer.reason ?? 'the approvals function of the host failed', { approvalId });
+      return denied(
+        call,
+        'host',
+        answer.reason ?? 'the approvals function of the host threw an error, which the host must handle',
+        { approvalId },
+      );
     const read = readAnswer(answer.value);
     if (read !== undefined) await this.#noteDecision(approvalId, read);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -306,8 +314,8 @@ class PolicyGate implements ApprovalGate {
   }
 
   /**
-   * Applies a decision with replacement arguments. The tool and the rules check the user's arguments like those of the
-   * script.
+   * Applies a decision with replacement arguments. The tool validates the user's arguments like those of the script,
+   * and a rule can still deny the call.
    */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
@@ -390,8 +398,8 @@ export function isRemember(value: unknown): value is Remember {
 }
 
 /**
- * Whether the plan contains the call with these arguments, so that the user who decided about the plan saw them. A plan
- * contains no computed arguments.
+ * Whether the plan contains the call with these arguments. A user who decides about the plan then sees the arguments. A
+ * plan contains no computed arguments.
  */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
   const names = writtenNames(tool.name);
@@ -424,7 +432,7 @@ function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
   };
 }
 
-/** Compares with the system's clock, because the other time comes from another process. */
+/** Compares with the system's clock, because the time may come from another process. */
 function isPast(timeMs: number): boolean {
   return timeMs <= Date.now();
 }
@@ -435,8 +443,8 @@ function expired(call: GateCall, approvalId: string): GateDecision {
 }
 
 /**
- * Returns the id of a request. The same call of a script with the same bytes always gets the same id, even during a
- * replay, so a decision holds only for this call.
+ * Returns the id of a request. In a script with an id, the same call with the same arguments always gets the same id,
+ * even during a replay, and no other call gets this id.
  */
 function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
   if (scriptId === undefined) return `apr_${randomUUID()}`;

@@ -48,7 +48,7 @@ const EFFECTS: readonly unknown[] = [undefined, 'read', 'write', 'external'];
 
 function readRules(rules: readonly ApprovalRule[], ask: ApprovalCallback | undefined): ReadPolicy {
   if (!Array.isArray(rules)) throw new ToolscriptUsageError('"approvals.rules" must be a list of rules.');
-  for (const [index, rule] of rules.entries()) assertRule(rule, `The approval rule ${index + 1}`);
+  for (const [index, rule] of rules.entries()) assertRule(rule, `Approval rule ${index + 1}`);
   return { rules: structuredClone(rules) as ApprovalRule[], otherwise: 'deny', denial: 'no rule allows it', ask };
 }
 
@@ -76,7 +76,7 @@ function assertRule(rule: unknown, where: string): void {
 
 /**
  * The view of a call that rules match. `permissions`: the permissions that the tool reports for the call; undefined if
- * the tool cannot report them.
+ * the tool cannot report them, or if no rule names a permission.
  */
 export interface RuledCall {
   readonly tool: Tool;
@@ -93,7 +93,7 @@ export function findApprovalRule(
   return matchRule(rules, { tool, input, permissions: permissionsOf(tool, input) });
 }
 
-/** The permissions that the tool reports for the call; undefined if the tool cannot report them. */
+/** The permissions that the tool reports for the call: none without a `permissions` function, undefined if it fails. */
 export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
   if (tool.permissions === undefined) return [];
   try {
@@ -110,8 +110,8 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
 }
 
 /**
- * Whether a rule denies calls by tool, permission or arguments. Such a rule applies to every call; all other rules
- * apply only to calls that need a decision.
+ * Whether a rule denies calls by tool, permission or arguments. Such a rule also applies to calls that need no
+ * decision; all other rules do not.
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
   return (
@@ -140,8 +140,8 @@ function presentPath(path: string, { oldNames }: Tool): string[] {
 }
 
 /**
- * An approval covers a call only if the approval covers everything that the call touches. A prohibition or a question
- * applies if it covers one thing that the call touches, or if the tool cannot report what the call touches.
+ * A rule that approves matches only if its pattern matches every permission of the call, and the call has at least one.
+ * A rule that denies or asks matches if its pattern matches one permission, or if the tool cannot report permissions.
  */
 function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: readonly string[] | undefined): boolean {
   // defence: prohibitions-hold-where-a-tool-cannot-say, without it: if (rule.action !== 'approve') return permissions?.some((permission) => matchesPattern(pattern, permission)) ?? false;

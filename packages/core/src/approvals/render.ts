@@ -2,7 +2,8 @@ import { showHidden } from '../protocol/invisible.js';
 
 /**
  * Options of the text on which a user bases a decision. The text must show every character: characters that are
- * invisible, reorder text or look like others are written as `\u{…}`, and line endings and tabs are marked.
+ * invisible or reorder text, unusual spaces, and private or unassigned code points are written as `\u{…}`. Line endings
+ * and tabs are marked.
  */
 export interface RenderOptions {
   /** Maximum characters of the result, without the note about the omitted part. Default 4000. */
@@ -17,8 +18,9 @@ const TAIL_SHARE = 0.3;
 const EDGE_BLANK = '\\u{20}';
 
 /**
- * Makes any text safe to show. Plain text passes unchanged; long text is truncated in the middle. A space at the end is
- * escaped, and so is a space at the start of a single line: two different names must never look the same.
+ * Makes any text safe to show. Plain text stays unchanged; long text is truncated in the middle. A space at the end of
+ * the text is escaped, and so is a space at the start of a text of one line, because two different names must never
+ * look the same.
  */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
   const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));

@@ -20,7 +20,7 @@ import type { ClaimedScript } from './suspensions.js';
 export const RESUMED_ONCE =
   'This script was already resumed, and a suspension can be resumed only once. Use the outcome of that resume.';
 export const UNKNOWN_VERSION =
-  'This script was stored by an unknown version of Toolscript. Resume it with that version or a later one.';
+  'This version of Toolscript cannot read the stored data of this script. Resume the script with the version that stored it, or with a later one.';
 
 const RELEASE_WAIT_MS = 5_000;
 const RELEASE_POLL_MS = 20;
@@ -143,7 +143,8 @@ export async function claimScript(
 
 /**
  * Claims a script without stored lines. The script's process, if alive, can then store nothing of the script and make
- * no call with effects. Returns false if the script has stored lines, or if another process was faster.
+ * no call with effects. Returns false if the script has stored lines, if another process was faster, or if the store
+ * fails.
  */
 export async function claimUnstored(services: DurabilityServices, scriptId: string): Promise<boolean> {
   const { store, holder } = keepingOf(services, 'abandon').leases;
@@ -174,18 +175,18 @@ export function refused(scriptId: string | undefined, message: string): Refusal 
 }
 
 /**
- * Refuses a script that this process does not know. Without a store, a script is resumed by its id only in the process
- * that suspended it.
+ * Refuses a script that this harness does not know. Without a store, only the harness that suspended a script can
+ * resume the script by its id.
  */
 export function notInProcess(scriptId: string): Refusal {
   if (wasResumedInProcess(scriptId)) return refused(scriptId, RESUMED_ONCE);
-  const message = `This process knows no suspended script "${scriptId}". Resume it by its \`suspension\`, or give the harness a store.`;
+  const message = `This harness knows no suspended script "${scriptId}". Resume it by its \`suspension\`, or give the harness a store.`;
   return refused(scriptId, message);
 }
 
-/** Reports the failure of the store and returns a refusal. The stored script is unchanged. */
+/** Reports the failure of the store and returns a refusal. The script is not continued. */
 function storeFailed(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
   reportInternalError(services, scriptId, storeFailure(error));
-  const message = 'The store failed, so nothing was done and the stored script is unchanged. Try again later.';
+  const message = 'The store failed, so nothing was done. Try again later.';
   return { outcome: failedOutcome(scriptFailure('StoreError', message, { retryable: true }), scriptId), refused: true };
 }

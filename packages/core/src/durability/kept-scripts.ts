@@ -16,8 +16,8 @@ import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
 /**
- * The state of a stored script. `running`: a live process runs it. `interrupted`: its process ended; `recover` resumes
- * it. `damaged`: its data is unreadable, so it cannot be resumed.
+ * The state of a stored script. `running`: a live process runs the script. `interrupted`: the script's process ended;
+ * `recover` continues the script. `damaged`: the script's data is unreadable, so the script cannot be resumed.
  */
 export type KeptState = StoredState;
 
@@ -51,7 +51,7 @@ export interface KeptScriptDetails extends KeptScript {
 /** Returns the scripts of a store, with the oldest change first. The function needs no suspension key. */
 export async function listScripts(store: HarnessStore, query: ListQuery = {}): Promise<KeptScript[]> {
   const { scripts } = await store.journal.list(query);
-  // A script without bytes was claimed but never written, so it has done nothing.
+  // A script without bytes was claimed but never written, so it has made no call with effects.
   return scripts.filter(({ bytes }) => bytes > 0).map((script) => ({ ...script, approvals: script.approvals ?? [] }));
 }
 

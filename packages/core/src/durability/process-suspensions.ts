@@ -2,7 +2,7 @@
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 const MAX_CLAIMS = 100_000;
 
-/** The suspended scripts of a harness without a store, by id, so that its process can resume them by id. */
+/** The suspended scripts of a harness without a store, by id, so that the harness can resume these scripts by id. */
 export class ProcessSuspensions {
   readonly #texts = new Map<string, string>();
   #characters = 0;

@@ -40,8 +40,9 @@ export function listedAs({ threadId }: RunIdentity, principal: string | undefine
 }
 
 /**
- * Writes one script's journal to a store. The lines are buffered until the script is about to change something, or ends
- * without success. So the store has no lines of a successful script that only reads.
+ * Writes one script's journal to a store. The lines are buffered until the script is about to change something, a
+ * decision is made, or the script is suspended or fails. So the store has no lines of a successful script that only
+ * makes reads without approvals.
  */
 export class StoreJournal implements ScriptJournal {
   readonly isStored = true;
@@ -301,8 +302,8 @@ export interface Holder {
 }
 
 /**
- * The claims that a harness holds in its store. The class renews each claim three times per lease and guarantees its
- * release. If the store fails, the class retries at the next renewal. The timer does not keep the process alive.
+ * The claims that a harness holds in its store. The class renews each claim three times per lease. If the store fails
+ * to release a claim, the class retries at the next renewal. The timer does not keep the process alive.
  */
 export class Leases {
   readonly store: HarnessStore;

@@ -17,7 +17,10 @@ const HeaderSchema = z.strictObject({
   kind: z.literal('toolscript.suspension'),
   version: z.literal(1),
   scriptId: z.string(),
-  /** The number of claims of the script when the suspension was created. Only one more claim can resume it. */
+  /**
+   * The number of claims of the script when the suspension was created. Without a stored journal, only the next claim
+   * can resume the script.
+   */
   epoch: z.number().int().min(0),
   principal: z.string().optional(),
   threadId: z.string(),
@@ -57,8 +60,8 @@ export class SuspensionSeal {
   #derived: readonly DerivedKey[] | undefined;
 
   /**
-   * `keys`: the first key seals suspensions; every key opens them. Without keys, a random key of this process is used.
-   * A function is called at the first use.
+   * `keys`: the first key seals suspensions; every key opens them. Without keys, the seal uses a random key of its own.
+   * If `keys` is a function, it is called at the first use.
    */
   constructor(keys: readonly SuspensionKey[] | (() => readonly SuspensionKey[])) {
     this.#getKeys = typeof keys === 'function' ? keys : () => (keys.length === 0 ? [randomBytes(MIN_KEY_BYTES)] : keys);
@@ -90,14 +93,16 @@ export class SuspensionSeal {
   }
 
   /**
-   * Opens a sealed text. Throws a `SealError` if none of the keys sealed the text, or if the text was changed after it
-   * was sealed.
+   * Opens a sealed text. Throws a `SealError` if the text is not a suspension of a known version, if none of the keys
+   * sealed the text, or if the text was changed after it was sealed.
    */
   open(text: string): { header: SuspensionHeader; data: unknown; bytes: Uint8Array } {
     const { keyId, nonce, sealed, ...header } = readEnvelope(text);
     const key = this.#keys.find(({ id }) => id === keyId);
     if (key === undefined)
-      throw new SealError('it was sealed with an unknown key. Use the suspensionKey of the process that suspended it');
+      throw new SealError(
+        'it was sealed with an unknown key. Use the suspensionKey of the process that suspended the script',
+      );
     const plain = decrypt(key, header, Buffer.from(nonce, 'base64'), Buffer.from(sealed, 'base64'));
     const end = 4 + plain.readUInt32LE(0);
     const json = inflateRawSync(plain.subarray(4, end), { maxOutputLength: MAX_BYTES }).toString('utf8');

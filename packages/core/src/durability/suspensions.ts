@@ -186,7 +186,7 @@ async function keepImages(services: DurabilityServices, names: readonly string[]
     names.map((name) => {
       const before = keepingImages.get(name);
       if (before !== undefined) return before;
-      // Scripts that are suspended at the same time need the same images.
+      // Scripts that are suspended at the same time usually need the same images, so each image is stored once.
       const keep = keepImage(services, store, name).finally(() => keepingImages.delete(name));
       keepingImages.set(name, keep);
       return keep;

@@ -7,14 +7,14 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
  * This module finds the files that core loads by path: the modules of its worker threads, the engine and its images,
  * the type library. All of them are in one folder, `dist` of the installed package. Core searches these locations in
  * this order: the package folder that the environment variable `TOOLSCRIPT_CORE` names; the folder of this code; the
- * package as the program's own files would import it. The last one serves programs whose bundler has copied this code
- * elsewhere. The working folder is never searched, because its files may be untrusted.
+ * package as the program's own files would import it. The last location serves programs whose bundler has copied this
+ * code elsewhere. The working folder is never searched, because its files may be untrusted.
  *
  * No path is written as `new URL('…', import.meta.url)`: each bundler replaces such expressions in its own way, and no
  * bundler copies every file that is needed.
  */
 
-/** The version of this code. Files of another version are refused. */
+/** The version of this code. An installed package of another version is refused. */
 export const CORE_VERSION = '0.1.0';
 
 /**
@@ -26,8 +26,9 @@ export function coreFile(path: string): URL {
 }
 
 /**
- * Returns the path of a file of another package. The file is resolved as core's own modules would import it, or, with
- * `via`, as the modules of that dependency of core would import it. Throws if the package is not installed.
+ * Returns the path of a file of another package, as core's own modules would import the file. With `via`, a file of a
+ * dependency of core, the result is the path that the dependency's modules would import. Throws if the package is not
+ * installed.
  */
 export function packageFile(name: string, via?: string): string {
   const own = requireFrom(new URL('index.js', folder()));
@@ -52,8 +53,8 @@ function folder(): URL {
 
 /**
  * Finds the folder of core's files. `named`: the package folder that `TOOLSCRIPT_CORE` names. `own`: the URL of this
- * code. `programs`: files of the program. If a bundler has copied this code, the package is resolved as these files
- * would import it.
+ * code. `programs`: files of the program. If a bundler has copied this code, the package is resolved as `own` or one of
+ * these files would import it.
  */
 export function findFolder(
   named: string | undefined,
@@ -96,7 +97,7 @@ function installedAt(packageFolder: string, source: string): URL {
   const folder = new URL('dist/', `${pathToFileURL(packageFolder).href.replace(/\/$/u, '')}/`);
   if (!hasFiles(folder))
     throw new ToolscriptUsageError(
-      `${source} ${packageFolder}, which is not a complete package @toolscript/core: dist/sandbox/artefacts is missing. Install the package again.`,
+      `${source} ${packageFolder}, which is not a complete package @toolscript/core: dist/sandbox/artefacts/execute.json is missing. Install the package again, or set TOOLSCRIPT_CORE to the folder of a complete package.`,
     );
   const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8')) as { version: string };
   if (version === CORE_VERSION) return folder;
@@ -113,8 +114,8 @@ const NOT_FOUND = [
 ].join(' ');
 
 /**
- * Returns the path of TypeScript's native compiler for this platform, an optional dependency of the package
- * `typescript`. Throws if the compiler is not installed.
+ * Returns the path of TypeScript's native compiler for this platform. The compiler's package is an optional dependency
+ * of the package `typescript`. Throws if the compiler is not installed.
  */
 export function compilerExecutable(): string {
   const name = `@typescript/typescript-${process.platform}-${process.arch}`;
@@ -123,7 +124,7 @@ export function compilerExecutable(): string {
     return join(folder, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc');
   } catch {
     throw new Error(
-      `TypeScript's native compiler is not installed: the package ${name}, an optional dependency of typescript 7. Install it: npm install --include=optional`,
+      `TypeScript's native compiler is not installed: the package ${name}, an optional dependency of typescript 7, is missing. Install the dependencies again with npm install --include=optional`,
     );
   }
 }

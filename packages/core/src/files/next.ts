@@ -11,11 +11,11 @@ export interface NextSettings {
 
 /**
  * Returns a Next.js configuration whose server leaves `@toolscript/core` in `node_modules`. The output of
- * `output: 'standalone'` then contains the files that core loads by path: its worker threads, the native parser,
- * TypeScript's native compiler.
+ * `output: 'standalone'` then contains the files that core loads by path, and the packages that only its worker threads
+ * load: the native parser, for example.
  *
  * Next.js reads the paths of these files relative to the folder that it builds, which must be the working folder.
- * Throws if the native compiler is not installed.
+ * Throws if TypeScript's native compiler is not installed.
  */
 export function withToolscript<Config extends NextSettings>(config: Config): Config & Required<NextSettings> {
   const included = config.outputFileTracingIncludes ?? {};

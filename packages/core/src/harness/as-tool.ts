@@ -30,7 +30,7 @@ export interface RunScriptInputSchema {
   };
 }
 
-/** The harness as one tool of another agent. The tool takes a script and returns its result as text. */
+/** The harness as one tool for any agent library. The tool takes a script and returns the script's report as text. */
 export interface RunScriptTool {
   readonly name: typeof SCRIPT_TOOL;
   readonly description: string;

@@ -49,9 +49,9 @@ export interface RunOptions {
 
 export interface AsToolOptions extends RunOptions {
   /**
-   * Receives the outcome of each script. Without this option and without a store, a suspension would be lost, so calls
-   * without a decision are denied. The first such call of each tool is reported to `onInternalError`, or as a warning
-   * of the process.
+   * Receives the outcome of each script. Without this option, without a store and without `approvals`, a suspension
+   * would be lost, so calls that need approval are denied. The first such call of each tool is reported to
+   * `onInternalError`, or as a warning of the process.
    */
   onOutcome?: (outcome: Outcome) => void;
 }
@@ -73,11 +73,11 @@ export interface CallToolOptions extends RunOptions {
   /** The call's id in events and operations; generated if omitted. */
   callId?: string;
   /**
-   * The id under which the call is saved, if it may wait for a decision or has effects that a store records. A call
-   * with the id of an earlier call is not made. Generated if omitted.
+   * The id under which the call is saved, if it may wait for a decision or has effects that a store records. If a store
+   * has saved an earlier call with this id, the call is not made. Generated if omitted.
    */
   scriptId?: string;
-  /** Names for the events of the call; generated if omitted. */
+  /** Ids for the events of the call; generated if omitted. */
   threadId?: string;
   turnId?: string;
 }
@@ -198,13 +198,17 @@ export interface HarnessTools {
 export interface Harness {
   /** Runs one script. Rejects only for mistakes of the host's programmer. */
   runScript<T = unknown>(source: string, options?: RunScriptOptions): Promise<Outcome<T>>;
-  /** Runs the scripts in a model's answer as they arrive. Leaving the loop early cancels running scripts. */
+  /**
+   * Runs the scripts in a model's answer as they arrive. A consumer that leaves its loop early cancels the running
+   * scripts.
+   */
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /**
    * Resumes a suspended script at the exact await, in this process or another one. The first argument is the script's
-   * suspension or, if the harness has a store, the script's id. `decisions` are keyed by `approvalId`; approvals
-   * without a decision in `decisions` or by `decide` stay pending. Exactly one of several resumes wins; the others, and
-   * scripts that cannot be resumed, end in a `SuspensionError`. The rest of an answer is played too: see `resumeText`.
+   * suspension, or the script's id if the harness has a store or this harness suspended the script. `decisions` are
+   * keyed by `approvalId`; approvals without a decision in `decisions` or by `decide` stay pending. Exactly one of
+   * several resumes wins; the others, and scripts that cannot be resumed, end in a `SuspensionError`. The rest of an
+   * answer is played too: see `resumeText`.
    */
   resume(suspensionOrScriptId: string, decisions?: Decisions, options?: ResumeOptions): Promise<Outcome>;
   /** Like `resume`, for a script that `processText` suspended: yields the events up to the end of the answer. */
@@ -219,14 +223,15 @@ export interface Harness {
    */
   decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
-   * Ensures that a script without stored lines does nothing from now on, even if its process is alive. The caller can
-   * then run the script again under another id. Returns false if the harness has no store, if the script has stored
-   * lines, or if another process was faster.
+   * Ensures that a script without stored lines makes no call with effects from now on, even if its process is alive.
+   * The caller can then run the script again under another id. Returns false if the harness has no store, if the script
+   * has stored lines, if another process was faster, or if the store fails.
    */
   abandon(scriptId: string): Promise<boolean>;
   /**
-   * Continues a stored script whose process ended. Completed calls are not repeated. The outcome of a call with effects
-   * that had only started is unknown, so the await of this call rejects with that explanation.
+   * Continues a stored script whose process ended. Completed calls are not repeated. A call with effects that had only
+   * started is repeated if its tool is idempotent. Otherwise, the outcome of the call is unknown, and the await of the
+   * call rejects with that explanation.
    */
   recover(scriptId: string, options?: ResumeOptions): Promise<Outcome>;
   /** Replays a stored script along its tape: calls no tool and writes nothing. */
@@ -234,8 +239,8 @@ export interface Harness {
   /** Returns a stored script with all details for a user; undefined if there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
   /**
-   * Returns the calls with effects of a stored script, newest first, and which of them `revert` can undo. Undefined if
-   * there is no such script.
+   * Returns the calls with effects of a stored script, newest first. The status of each call says whether `revert` can
+   * undo the call. Undefined if there is no such script.
    */
   revertible(
     scriptId: string,
@@ -243,8 +248,9 @@ export interface Harness {
   ): Promise<readonly RevertibleCall[] | undefined>;
   /**
    * Undoes the calls of a stored script whose tools have a `revert`, newest first, and stops at the first failure. Each
-   * revert needs the same approval as a call of its tool; a revert without a decision is denied. No call is reverted
-   * twice, and exactly one of several processes reverts. Files and other effects without `revert` stay as they are.
+   * revert needs the same approval as a call of its tool; a revert without a decision is denied. A successful revert is
+   * never repeated, and exactly one of several processes reverts. Files and other effects without `revert` stay as they
+   * are.
    */
   revert(scriptId: string, options?: RevertOptions): Promise<Reverted>;
   /**
@@ -282,7 +288,7 @@ export interface Harness {
   asTool(options?: AsToolOptions): RunScriptTool;
   /** The system text for a model. */
   instructions(options?: InstructionsOptions): string;
-  /** TypeScript declarations of the tools, as the model sees them. */
+  /** TypeScript declarations of all globals of a script other than the language's own, such as `tools`. */
   declarations(): string;
   stats(): HarnessStats;
   /** The approvals of runs that set none. */

@@ -83,7 +83,10 @@ export function createHarness(options: HarnessOptions): Harness {
 class ToolscriptHarness implements Harness {
   readonly tools: HarnessTools;
   readonly #options: HarnessOptions;
-  /** The services for new runs. A change of the tools replaces them. A run reads them once, at its start. */
+  /**
+   * The services for new runs. A change of the tools replaces these services. A run reads the services once, at its
+   * start.
+   */
   #services: HarnessServices;
   readonly #limits: Limits;
   readonly #suspended: SuspendedScripts;

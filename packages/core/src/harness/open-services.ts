@@ -179,7 +179,7 @@ export type OperatorNotice = (detail: string) => void;
 
 /**
  * Returns a function that reports each text once: to the host's `onInternalError`, or else as a warning of the process.
- * An operator must learn of a problem of the installation even if the host does not listen for it.
+ * An operator must learn of a problem of the installation even if the host sets no `onInternalError`.
  */
 export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInternalError'>): OperatorNotice {
   const reported = new Set<string>();
@@ -201,7 +201,7 @@ function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
     if (isReported) return;
     isReported = true;
     notice(
-      `Scripts run WITHOUT type checks, because no type checker could be started: ${reason} Install typescript 7 with its optional packages where the program runs (docs/how-to/bundlers.md), or accept it with \`typecheck: 'off'\`.`,
+      `Scripts run WITHOUT type checks, because no type checker could be started: ${reason} Install typescript 7 with its optional packages where the program runs (docs/how-to/bundlers.md), or turn type checks off with \`typecheck: 'off'\`.`,
     );
   };
 }

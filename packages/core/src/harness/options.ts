@@ -52,7 +52,10 @@ export interface HarnessOptions {
    * key of this harness, so that only this harness can resume.
    */
   suspensionKey?: SuspensionKeys | (() => SuspensionKeys);
-  /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
+  /**
+   * Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript` and in
+   * the memory of this harness.
+   */
   store?: HarnessStore;
   /**
    * The failures that the stored intent of a call with effects survives: the death of this process ('process', the

@@ -53,7 +53,7 @@ interface OfHarness extends Pick<HarnessOptions, 'approvals' | 'onEvent'> {
   ): TextRunOptions;
 }
 
-/** The suspended and interrupted scripts of a harness: finds, decides about, resumes, recovers and replays them. */
+/** Finds, decides about, resumes, recovers and replays the suspended and interrupted scripts of a harness. */
 export class SuspendedScripts {
   readonly #harness: OfHarness;
 
@@ -148,8 +148,8 @@ export class SuspendedScripts {
   }
 
   /**
-   * Returns the failure of a resume if the harness's mode forbids the resume. A harness with mode `disabled` still
-   * resumes structured calls. The script stays suspended.
+   * Returns the failure of a resume if the harness's mode forbids the resume; the stored script then stays unchanged. A
+   * harness with mode `disabled` still resumes structured calls.
    */
   #refusalToResume({ callId }: { callId?: string | undefined }): ScriptFailure | undefined {
     if (this.#harness.mode === 'disabled' && callId !== undefined) return undefined;
@@ -164,7 +164,7 @@ export class SuspendedScripts {
     return refusal === undefined ? waiting : { outcome: failedOutcome(refusal, waiting.suspension.header.scriptId) };
   }
 
-  /** Finds the script to resume: by its sealed text, or by its id in the store. */
+  /** Finds the script to resume: by its suspension, or by its id in the store or in the memory of this harness. */
   async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
     if (typeof target !== 'string')
       throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');

@@ -10,7 +10,7 @@ import { formatPath } from '../text/value-path.js';
  * by the limits below.
  */
 
-/** Minimum characters of a match: shorter texts and lines occur in unrelated data too. */
+/** Minimum characters of a whole text, then of a line: shorter ones occur in unrelated data too. */
 const MIN_TEXT = 6;
 const MIN_LINE = 10;
 /** Minimum characters of a word. The expression of `wordsOf` contains the same number. */
@@ -45,7 +45,7 @@ export interface ArgumentSource {
 }
 
 export interface ArgumentSources {
-  /** Sorted by argument. For one value, the call whose result has most of the value is first. */
+  /** In the order of the values in the arguments. For one value, the call whose result contains most of it is first. */
   readonly sources: readonly ArgumentSource[];
   /** False: some arguments or results were too large to compare, or there are more sources than the list holds. */
   readonly isComplete: boolean;
@@ -84,7 +84,7 @@ class Budget {
     this.#leaves = leaves;
   }
 
-  /** Whether there is room for one more text of this length. */
+  /** Deducts one more text of this length. Returns false if the budget does not suffice. */
   take(length: number): boolean {
     this.#leaves -= 1;
     if (this.#leaves < 0 || length > this.#characters) this.isEnough = false;
@@ -106,7 +106,7 @@ interface Leaf {
 }
 
 /**
- * Texts and numbers of JSON data in their order, until the budget is used up. `withKeys`: includes keys that are not
+ * The texts and numbers in JSON data, in order, until the budget is used up. `withKeys`: includes keys that are not
  * identifiers.
  */
 function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
@@ -185,7 +185,10 @@ function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[]
   return found;
 }
 
-/** The calls whose results contain parts of a value, sorted by how many of its characters they contain, most first. */
+/**
+ * The call whose result contains the whole value; otherwise the calls whose results contain lines or words of the
+ * value, sorted by the number of these characters, most first.
+ */
 function sourcesOf(
   { place, whole, lines }: DividedText,
   found: ReadonlyMap<string, number>,
@@ -224,8 +227,8 @@ function significantDigits(text: string): number {
 }
 
 /**
- * A line without the mark of a patch, and without the line number that a tool has added; undefined if the line is too
- * short.
+ * A line without the `+` or `-` of a patch, and without the line number that a tool has added; undefined if the line is
+ * too short.
  */
 function lineOf(line: string): string | undefined {
   if (line.length < MIN_LINE) return undefined;

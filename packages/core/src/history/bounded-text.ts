@@ -1,8 +1,8 @@
 import { MAX_JSON_DEPTH } from '../protocol/index.js';
 
 /**
- * An estimate of tokens without a tokenizer, in quarters of a token: an ASCII character counts as one quarter, any
- * other UTF-16 unit as a whole token, which is more than tokenizers count for most languages.
+ * The number of quarters in a token. Estimates without a tokenizer count quarters: an ASCII character is one quarter,
+ * and any other UTF-16 unit is a whole token, which is more than tokenizers count for most languages.
  */
 export const QUARTERS_PER_TOKEN = 4;
 
@@ -17,7 +17,10 @@ export function estimateTokens(text: string): number {
   return Math.ceil(quartersOf(text) / QUARTERS_PER_TOKEN);
 }
 
-/** The text within the budget: unchanged, or its head and tail with a note about the omitted middle. */
+/**
+ * The text within the budget: unchanged, or its head and tail with a note about the omitted middle. A small budget has
+ * room for the head only.
+ */
 export function cutMiddle(text: string, quarters: number): string {
   const whole = headEnd(text, quarters);
   if (whole === text.length) return text;
@@ -56,7 +59,7 @@ export function shareBudget(claims: readonly { cost: number; weight: number }[],
   return shares;
 }
 
-/** Below this size, one longer head is more useful than a head and a tail. */
+/** In quarters of a token. In less room, one longer head is more useful than a head and a tail. */
 const MIN_ROOM_AROUND_CUT = 40;
 
 function cutMark(characters: number): string {
@@ -125,7 +128,7 @@ export function shortJson(value: unknown, maxLength: number): string {
   return complete ? text : `${text}...`;
 }
 
-/** Text on one line, so that a tool's output cannot imitate a further row of the list. */
+/** The text on one line, so that it cannot imitate another row of a list. An ellipsis marks truncation. */
 export function oneLine(text: string, maxLength: number): string {
   const line = text
     .slice(0, maxLength * 2)

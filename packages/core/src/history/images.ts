@@ -18,7 +18,7 @@ import { oneLine } from './bounded-text.js';
  * `{ type: 'image', mediaType, sha256, path?, data? }` at any depth. Items contain a reference to it, and texts contain
  * one line about it; neither contains base64. The bytes are resolved when the input of a model is built: from `data`,
  * otherwise by the host. A script can forge a part, so only bytes with the right hash pass, and a host's `loadImage`
- * must not read more than its tools may.
+ * must read only files that the host's tools may read.
  */
 
 export interface CollectedImages {

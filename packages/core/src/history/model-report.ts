@@ -23,13 +23,13 @@ export interface ModelReportOptions {
 }
 
 /**
- * A part of the report. It is rendered in full, and again within its share if the full parts do not fit into the
- * budget.
+ * A part of the report. It is rendered in full, and if its text exceeds its share of the budget, again within this
+ * share.
  */
 interface Section {
   /** The section's share of a budget that is too small, relative to the other sections. */
   readonly weight: number;
-  /** The title line; empty for the first line of the report. */
+  /** The title line; empty for a section without a title. */
   readonly title: string;
   readonly render: (quarters: number) => string;
 }
@@ -42,11 +42,12 @@ const MAX_DIAGNOSTICS = 10;
 const ONE_LINE_JSON_LENGTH = 80;
 
 /**
- * The text that a model reads after its script. Success: the value, the output, the operation count, warnings. Failure:
- * the error with its position and advice, a code frame, and the operations table, so that the next script continues
- * where this one stopped. Never more than `tokenBudget` by estimate; excess text is truncated in the middle, and the
- * report says how much is missing. The text is well-formed Unicode and contains only data of the outcome. An image is
- * one line; its base64 is never included.
+ * The text that a model reads after its script. After a success, it contains the value, the output, the operation count
+ * and warnings. After a failure, it contains the error with its position and advice, a code frame, and the operations
+ * table, so that the next script can continue where this script stopped. After a suspension, it contains the pending
+ * approvals. The text never exceeds `tokenBudget` by estimate: excess text is truncated in the middle, with a note
+ * about its length if there is room. The text is well-formed Unicode. An image is one line; its base64 is never
+ * included.
  */
 export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
   const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));

@@ -20,10 +20,10 @@ const MAX_MISSING_LISTED = 1000;
 /**
  * Folds the events of one run into a Response. A live stream and a replay use the same code.
  *
- * Events may arrive in any order and more than once. `seq` is an event's position: the first event of a `seq` counts,
- * and later ones are duplicates. Events after a gap wait until it is filled. Events of other runs and payloads that
- * this version does not know are ignored. `apply` never throws for an event that `StreamEventSchema` accepts.
- *
+ * Events may arrive in any order and more than once. `seq` is an event's position: the first event with a `seq` counts,
+ * and later events with this `seq` are duplicates. Events after a gap wait until it is filled. Events of other runs and
+ * payloads that this version does not know are ignored. `apply` never throws for an event that `StreamEventSchema`
+ * accepts.
  *
  * - `item_start` adds the item and shows a placeholder, which `item_delta` fills: the content of a message, the
  *   arguments of a call, the source of a script. Results and errors show only after their `item_done`.
@@ -56,7 +56,7 @@ export class ResponseReducer {
     else if (event.seq > this.#nextSeq) this.#hold(event);
   }
 
-  /** The response so far. Returns the same object until an event changes it, so calling it often is cheap. */
+  /** The response so far. Returns the same object until the next event is applied, so frequent calls are cheap. */
   response(options: ResponseViewOptions = {}): Response {
     return this.#view(options).response(this.#firstEvent);
   }

@@ -48,8 +48,8 @@ const STATUS_AFTER: Record<ScriptExecutionOutputItem['status'], ScriptStatus> = 
 };
 
 /**
- * Folds the events of one run, in order and without duplicates. It neither stores nor changes an event. Items of a
- * response that was returned never change.
+ * Folds the events of one run, in order and without duplicates. The fold shares the items of the events, but changes
+ * neither events nor the items of a response that it has returned.
  */
 export class ResponseFold {
   readonly #entries = new Map<string, Entry>();
@@ -314,8 +314,8 @@ function textMember(type: OutputItemType): 'content' | 'arguments' | 'source_cod
 }
 
 /**
- * The placeholder of an item that has only started. Undefined for results and errors, because these have no content
- * before their `item_done`.
+ * The placeholder of an item that has only started; undefined for all items that have no content before their
+ * `item_done`, such as results and errors.
  */
 function placeholderItem(
   type: OutputItemType,

@@ -11,7 +11,9 @@ export interface ThreadHead {
 /** A call that waits for a decision. */
 type WaitingCall = Pick<ApprovalRequest, 'tool' | 'callId' | 'inputJson'> & { readonly scriptId?: string | undefined };
 
-/** A conversation as a Markdown document. `waiting`: its calls that wait for a decision. Texts of models stay Markdown. */
+/**
+ * A conversation as a Markdown document. `waiting`: its calls that wait for a decision. Texts of models stay Markdown.
+ */
 export function threadMarkdown(
   { title, workspace = '', createdAt }: ThreadHead,
   items: readonly OutputItem[],
@@ -22,7 +24,7 @@ export function threadMarkdown(
   let speaker: string | undefined;
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
-    // The model sent a script as this call. The script's own item shows the same source.
+    // A call with which the model sent a script is omitted: the script's own item shows the same source.
     const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
     if (block === undefined) continue;
     const said = speakerOf(item);

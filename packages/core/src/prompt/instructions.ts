@@ -21,7 +21,7 @@ export interface InstructionParts {
 
 /**
  * Returns the system text that teaches a model to write scripts, with as many tools as the budget allows. Equal `parts`
- * give equal texts. Throws a `ToolscriptUsageError` if not even the first sentence fits.
+ * give equal texts. Throws a `ToolscriptUsageError` if not even the introduction fits.
  */
 export function writeInstructions(parts: InstructionParts): string {
   const { tools, tokenBudget } = parts;

@@ -19,7 +19,7 @@ const PIECES = /[\r\n]+|[^\S\r\n]+|\p{N}{1,3}|[\p{L}\p{M}]+|[^\s\p{L}\p{N}\p{M}]
 const LATIN = 'A-Za-z\\u00c0-\\u024f\\u1e00-\\u1eff';
 const WORDS = new RegExp(`[A-Z]+(?![a-z])|[A-Z]?[${LATIN.slice(3)}]+|[^${LATIN}]+`, 'gu');
 
-/** Punctuation sequences that form one token; other sequences cost more. */
+/** Punctuation sequences that form one token. Other sequences of several characters cost more. */
 const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{[]|"?:|\);|\}\);|##+|```|\|\|)$/u;
 
 /** Letter pairs that are common in English words and identifiers: first letter, then its followers. */

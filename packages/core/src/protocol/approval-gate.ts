@@ -55,7 +55,7 @@ export interface GateCall {
   readonly plan: readonly PlannedCall[];
   /** Aborts when the decision is no longer needed; later answers are ignored. */
   readonly signal: AbortSignal;
-  /** Called once, immediately before a user is asked. */
+  /** Called at most once: immediately before a user is asked. */
   readonly onRequest: (request: ApprovalRequest) => void;
   /** Called if no user decides now: the decision arrives when the script is resumed. */
   readonly onParked: () => void;

@@ -9,13 +9,15 @@ export const ApprovalRequestSchema = z.looseObject({
   scriptId: z.string().optional(),
   tool: z.string(),
   input: z.unknown(),
-  /** The arguments as the exact text with which the call will run. */
+  /** The exact text of the arguments. The call runs with this text unless the decision replaces the arguments. */
   inputJson: z.string(),
   effect: z.enum(['read', 'write', 'external']),
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
-  /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
+  /**
+   * For a call of a sub-agent: the chain of agents from the agent of the first run to the agent that makes the call.
+   */
   agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   plan: z.array(PlannedCallSchema).optional(),
@@ -54,7 +56,7 @@ export const ApprovalSchema = z.strictObject({
   /** After this time the call cannot be approved. Default: the request stays valid until its run ends. */
   expiresAt: TimeSchema.optional(),
   state: ApprovalStateSchema,
-  /** Present if a user or a rule approved or denied the call. */
+  /** Present in the states `approved` and `denied`. */
   decision: DecisionSchema.optional(),
   decidedBy: z.string().optional(),
   /** Present in every state except `pending`. */

@@ -8,7 +8,7 @@ export interface ApprovalRequest {
   scriptId: string | undefined;
   tool: string;
   input: unknown;
-  /** The exact text of the arguments. The call runs with this text, and the text is logged and hashed. */
+  /** The exact text of the arguments. The call runs with this text unless the decision replaces the arguments. */
   inputJson: string;
   effect: ToolEffect;
   /**
@@ -17,14 +17,16 @@ export interface ApprovalRequest {
    */
   line?: number;
   snippet?: string;
-  /** The script's own `approvalContext` argument. */
+  /** The call's `approvalContext` argument, truncated and escaped as in `rendered`. */
   context?: string;
   /** Text that is safe to show: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
   /** True if the plan lists this call with these exact arguments, so that a decision for the plan covers this call. */
   planned: boolean;
-  /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
+  /**
+   * For a call of a sub-agent: the chain of agents from the agent of the first run to the agent that makes the call.
+   */
   agents?: readonly string[];
   /** The time of the request, in ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;
@@ -51,15 +53,15 @@ export type Decision =
 /**
  * The further calls that a decision covers. `script`: every further call of this tool in this script. `plan`: every
  * further call that the script's static plan lists with its line and its exact arguments; calls with unknown arguments
- * still need a decision. `workspace`: the host stores a rule. The library reports this value in
- * `approval_resolved`, and keeps asking until the host's rules allow the call.
+ * still need a decision. `workspace`: the host stores a rule. The library reports this value in `approval_resolved`,
+ * and keeps asking until the host's rules decide the call.
  */
 export type Remember = 'script' | 'plan' | 'workspace';
 
 /**
  * Called for each call that needs a user's decision. If the callback throws, the call is denied; the message of a
  * `ToolCallError('ApprovalDeniedError', …)` becomes the reason of the denial. `suspend`: the user decides later, and
- * the script is suspended as soon as it waits for nothing but such calls.
+ * the script is suspended as soon as it waits only for calls that the user decides later.
  */
 export type ApprovalCallback = (request: ApprovalRequest) => Answered | Promise<Answered>;
 

@@ -11,7 +11,7 @@ export class ChangeBoard {
   readonly #onListen: () => void;
   #isClosed = false;
 
-  /** `onListen` is called for each new listener. */
+  /** `onListen` is called for each new listener, until the board is closed. */
   constructor(onListen: () => void = () => {}) {
     this.#onListen = onListen;
   }

@@ -9,7 +9,7 @@ export const DocumentScopeSchema = z.strictObject({
 });
 export type DocumentScope = z.infer<typeof DocumentScopeSchema>;
 
-/** `file`: the File Cabinet. `value`: values of `store`. `prompt`: saved prompts. `snippet`: saved scripts. */
+/** `file`: files of the File Cabinet. `value`: values of `store`. `prompt`: saved prompts. `snippet`: saved scripts. */
 export const DocumentKindSchema = z.enum(['file', 'value', 'prompt', 'snippet']);
 export type DocumentKind = z.infer<typeof DocumentKindSchema>;
 
@@ -43,7 +43,7 @@ function jsonOf(value: unknown): string | undefined {
 
 export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   text: z.string(),
-  /** Small data about the document, in the shape that its kind defines. At most 64 KB of JSON. Default: empty. */
+  /** Small data about the document, in the shape that its kind defines. At most 64 KiB of JSON. Default: empty. */
   about: AboutSchema.optional(),
   /** The time at which the document expires. Default: never. */
   expiresAt: TimeSchema.optional(),
@@ -51,7 +51,7 @@ export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   ifVersion: z.number().int().min(0).optional(),
   /**
    * Identifies one call of `save`. A later call with the same place and the same key returns the version that the first
-   * call stored.
+   * call stored, as long as this version is stored.
    */
   idempotencyKey: z.string().min(1).max(256).optional(),
 });
@@ -116,8 +116,8 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 export interface DocumentStore {
   /**
    * Stores the next version. Rejects with a `DocumentConflictError` if `ifVersion` is given and is not the newest
-   * version, with a `DocumentLimitError` if a limit is exceeded, and with a `NotFoundError` if the thread does not
-   * exist.
+   * version, with a `DocumentLimitError` if a limit is exceeded, and with a `NotFoundError` if the thread of the scope
+   * does not exist.
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
   /** Reads the newest version, or the given one. Returns undefined if this version does not exist. */

@@ -37,7 +37,7 @@ export const ERROR_TABLE = {
   ScriptPolicyError: row(
     'checking',
     'The script uses a construct that scripts may not use.',
-    'Rewrite the script without it.',
+    'Rewrite the script without that construct.',
     true,
   ),
   ScriptTooLargeError: row(
@@ -74,7 +74,7 @@ export const ERROR_TABLE = {
   ),
   ApprovalDeniedError: row(
     'executing',
-    'A user or a rule denied this tool call.',
+    'The call was not approved: a user, a rule, the approval policy or the host denied it.',
     'Do not repeat the call; ask the user, or choose another approach.',
     false,
     true,
@@ -157,7 +157,10 @@ export interface ScriptFailure {
   column?: number;
   toolName?: string;
   callId?: string;
-  /** The stack frames, at most 10. All of them are in `script.ts`. */
+  /**
+   * The name and the message of the error, then at most 10 stack frames. All frames are in the script or in saved
+   * scripts.
+   */
   stack?: string;
   /** The source lines around the position, with a marker below it. */
   frame?: string;
@@ -183,8 +186,9 @@ export class ToolscriptUsageError extends Error {
 }
 
 /**
- * The failure of one tool call on the host. A tool may throw this error to set the message and the data. Any other
- * thrown value becomes a `ToolExecutionError` with the message of that value.
+ * The failure of one tool call on the host. A tool may throw this error to set the code, the message and the data. A
+ * code that scripts cannot catch becomes `ToolExecutionError`. Any other thrown value becomes a `ToolExecutionError`
+ * with the message of that value.
  */
 export class ToolCallError extends Error {
   readonly code: ErrorCode;

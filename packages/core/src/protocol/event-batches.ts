@@ -18,7 +18,7 @@ export interface EventBatch {
   readonly firstSeq: number;
   /** The JSON text of each event. */
   readonly texts: readonly string[];
-  /** The index of the run's last event; -1 if the batch does not contain it. */
+  /** The index in `texts` of the run's last event; -1 if the batch does not contain the last event. */
   readonly endIndex: number;
 }
 

@@ -6,8 +6,8 @@ import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
 
 /**
- * The maximum number of events on a page. A page ends earlier if its JSON text would be longer than
- * `MAX_EVENT_PAGE_LENGTH` UTF-16 units, but it has at least one event.
+ * The default and maximum number of events on a page. A page ends earlier if the JSON texts of its events would
+ * together be longer than `MAX_EVENT_PAGE_LENGTH` UTF-16 units, but never before its first event.
  */
 export const DEFAULT_EVENT_PAGE = 1_000;
 export const MAX_EVENT_PAGE_LENGTH = 1_048_576;
@@ -57,7 +57,7 @@ export const DeliveryOptionsSchema = z.strictObject({
   group: z.string().min(1).max(128),
   /** The consumer's name, for users to read. */
   consumer: z.string(),
-  /** After this time without an acknowledgement, another consumer gets the same events. */
+  /** After this time in ms without an acknowledgement, the same events are delivered again, to any consumer. */
   leaseMs: z.number().int().min(1),
   /** Maximum number of events. Default 1 000. */
   limit: EventRangeSchema.shape.limit,
@@ -68,9 +68,9 @@ export type DeliveryOptions = z.input<typeof DeliveryOptionsSchema>;
 export const DeliverySchema = z.strictObject({
   group: z.string(),
   runId: StoreIdSchema,
-  /** The id of this delivery: an acknowledgement of an earlier one has no effect. */
+  /** The id of this delivery. Once the run is delivered again, an acknowledgement of this delivery has no effect. */
   token: z.number().int(),
-  /** The number of times that these events were delivered, including this delivery. */
+  /** The number of deliveries that began with the same event, including this delivery. */
   attempt: z.number().int().min(1),
 });
 export interface Delivery extends z.infer<typeof DeliverySchema> {
@@ -119,8 +119,9 @@ export function oldestTime(texts: readonly string[]): number | undefined {
  * Stores the events of runs and delivers them live. A worker publishes under the epoch of its claim; any process reads
  * and subscribes.
  *
- * A run begins with `seq` 0. Its last event is a `response_done` whose status is not `suspended`; such a
- * `response_done` also follows a `response_error`. Malformed arguments throw or reject with a `ToolscriptUsageError`.
+ * A run begins with `seq` 0. Its last event is a `response_done` whose status is not `suspended`. A run that emits a
+ * `response_error` ends with such a `response_done`, too. Malformed arguments throw or reject with a
+ * `ToolscriptUsageError`.
  */
 export interface EventLog {
   /**
@@ -140,9 +141,9 @@ export interface EventLog {
   /**
    * Yields the events starting with `from` (default 0): first the stored ones, then each new one, without duplicates or
    * gaps. `earlier` reads trimmed events from another store; without `earlier`, they are left out. The iteration ends
-   * after the run's last event, when the signal aborts, or when the run is deleted. It waits while the run has no
-   * events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is malformed, the
-   * first read rejects with a `ToolscriptUsageError`.
+   * after the run's last event, when the signal aborts, when the run is deleted, or when the log is closed. The
+   * iteration waits while the run has no events. A slow reader neither slows other readers down nor costs memory. If
+   * `runId` or `from` is malformed, the first read rejects with a `ToolscriptUsageError`.
    */
   subscribe(runId: string, options?: SubscribeOptions): AsyncIterable<StreamEvent>;
   /**
@@ -154,13 +155,13 @@ export interface EventLog {
   receive(options: DeliveryOptions): Promise<Delivery | undefined>;
   /**
    * Marks the events of the delivery as handled: all of them, or those up to and including `seq`. The rest is delivered
-   * again, as a first attempt. Returns false if the delivery is no longer the run's latest, because another consumer
-   * has the run.
+   * again, as a first attempt. Returns false, without an effect, if the run was delivered again, if the delivery was
+   * acknowledged or rejected before, or if the delivery does not contain `seq`.
    */
   acknowledge(delivery: Delivery, seq?: number): Promise<boolean>;
   /**
-   * Reports that the events could not be handled: they are delivered again at once. Returns false as `acknowledge`
-   * does.
+   * Reports that the events could not be handled. They are delivered again at once, unless this was the last of
+   * `MAX_DELIVERIES` deliveries. Returns false in the same cases as `acknowledge`.
    */
   reject(delivery: Delivery, reason: string): Promise<boolean>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
@@ -169,13 +170,13 @@ export interface EventLog {
   /** Returns the backlog of the group. A group that never received events has handled none. */
   lag(group: string): Promise<GroupLag>;
   /**
-   * The runs in the log, in the order in which they were opened. A run that is opened while pages are read appears on a
-   * later page.
+   * Lists the runs in the log, in the order in which they were opened. A run that is opened while pages are read
+   * appears on a later page.
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /**
-   * Removes the run's events before `seq`, which another store contains: reads and deliveries begin after them. The
-   * other events keep their `seq`. A repeated call does nothing.
+   * Removes the run's events before `seq`, so that no read or delivery begins before event `seq`. Another store must
+   * contain the removed events. The other events keep their `seq`. A repeated call does nothing.
    */
   trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. A repeated call does nothing. */

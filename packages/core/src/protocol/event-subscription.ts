@@ -47,12 +47,14 @@ export async function* subscribeByReading(
   }
 }
 
-/** Returns a page of trimmed events if the log no longer has the event `next`; otherwise `tail`. */
+/**
+ * Returns a page of trimmed events if the log no longer has the event `next` and `earlier` finds it; otherwise `tail`.
+ */
 async function withEarlier(tail: LogTail, next: number, earlier: SubscribeOptions['earlier']): Promise<LogTail> {
   const first = tail.events[0]?.seq ?? tail.position?.nextSeq ?? next;
   if (first <= next || earlier === undefined) return tail;
   const page = await earlier(next);
-  // No store has these events.
+  // The other store does not have these events either.
   if (page.events.length === 0) return tail;
   return { ...page, next: page.events.at(-1)!.seq + 1, position: tail.position };
 }

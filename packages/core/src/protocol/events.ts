@@ -21,7 +21,9 @@ export const ApprovalRequestEventSchema = z.looseObject({
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
-  /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
+  /**
+   * For a call of a sub-agent: the chain of agents from the agent of the first run to the agent that makes the call.
+   */
   agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   /** The time of the request, in ms since 1970. */
@@ -154,19 +156,19 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     key: z.string(),
     agent: z.string(),
     task: z.string(),
-    /** The stored files that the sub-agent reads before its task. */
+    /** The keys of the stored files that the sub-agent reads before its task. */
     file_keys: z.array(z.string()).readonly().optional(),
     tools: z.array(z.string()).readonly(),
     /** The nesting depth: 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),
-    /** True: the sub-agent outlives the script that launched it. */
+    /** True if the sub-agent outlives the script that launched it. */
     detached: z.boolean(),
-    /** The budget that is reserved for the sub-agent. A figure that its parent does not limit may be absent. */
+    /** The budget that is reserved for the sub-agent. A figure that the launching run does not limit may be absent. */
     budget: z.looseObject({
       tokens: z.number().optional(),
       cost: z.number().optional(),
       calls: z.number().optional(),
-      /** The time at which the sub-agent's run ends, in ms since 1970. */
+      /** The deadline of the sub-agent's run, in ms since 1970. */
       ends_at: z.number().optional(),
     }),
     /** The JSON Schema of the sub-agent's answer. */

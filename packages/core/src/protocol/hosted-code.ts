@@ -5,10 +5,11 @@ import type { HostedCodeItem, OutputItem } from './items.js';
  * Code that a provider runs, as a conversation shows it:
  *
  *   running ──its output──▶ ended
- *      └── a message of the user, or the end of its container ──▶ lost
+ *      └── a user or system message, or a request that cannot resume the code ──▶ lost
  *
- * Code runs in a container, if the provider names one: the newest item with a `container` names it. An expired
- * container is not used again, and the code that waits in it for results is lost.
+ * Only code that has called tools can become lost. A request cannot resume code if the request lets no code call tools,
+ * or if its format needs a container and there is no usable one. The newest item with a `container` names the
+ * container. An expired container is not used again.
  */
 
 export interface HostedCode {
@@ -32,7 +33,7 @@ export interface HostedCodeView {
   readonly now: number;
 }
 
-/** The `call_id` of the hosted code that made a call; undefined if the model made it. */
+/** The `call_id` of the hosted code that made a call; undefined if the model made the call. */
 export function codeOfCall({ caller }: Readonly<Record<string, unknown>>): string | undefined {
   if (!isRecord(caller) || caller['type'] === 'direct') return undefined;
   const id = caller['tool_id'] ?? caller['caller_id'];

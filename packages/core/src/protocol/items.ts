@@ -64,7 +64,7 @@ export const OperationItemSchema = z.looseObject({
   retry_of: z.string().optional(),
 });
 
-/** Limits for one result: maximum number of images for a model, and maximum bytes of each. */
+/** Limits for the images of one result or message: the maximum number of images, and the maximum bytes of each. */
 export const MAX_IMAGES = 8;
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
@@ -75,7 +75,7 @@ export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 export const ImagePartSchema = z.looseObject({
   type: z.literal('image'),
   media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
-  /** The path by which the host finds the image, as the tool named it. */
+  /** The path by which the host finds the image. */
   path: z.string().optional(),
   /** SHA-256 of the bytes, 64 hexadecimal digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/u),
@@ -194,7 +194,7 @@ export const HostedCodeItemSchema = z.looseObject({
   call_id: z.string(),
   language: z.enum(['python', 'js']),
   source_code: z.string(),
-  /** True: the code did not finish, and the provider cannot resume it. */
+  /** True if the code did not finish and the provider cannot resume it. */
   lost: z.boolean().optional(),
 });
 
@@ -297,8 +297,8 @@ export type Response = z.infer<typeof ResponseSchema>;
 
 /**
  * Members that a host with its own conversation adds to a script's item: ids, the carrier, the text that contained the
- * script. The script's output then has a `report` too. `stage` is not a member of the item. `started`: the host has
- * emitted the `item_start` of the item. `pending`: the host has emitted the whole item as pending.
+ * script. With these members, the script's output has a `report` too. `stage` is not a member of the item. `started`:
+ * the host has emitted the `item_start` of the item. `pending`: the host has emitted the whole item as pending.
  */
 export type ScriptItemMembers = Partial<
   Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>

@@ -33,7 +33,7 @@ export function effortShape(model: string): 'adaptive' | 'budget' {
   return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
 }
 
-/** The effort, or `high` if the model lacks this effort: Claude 4.6 has no `xhigh`, and only Opus 4.6 has `max`. */
+/** The effort, or `high` if the model lacks this effort: Claude 4.6 has no `xhigh`, and Sonnet 4.6 has no `max`. */
 export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
   if (!isOneOf(CLAUDE_4_6, model)) return effort;
   return effort === 'xhigh' || (effort === 'max' && !nameOf(model).startsWith('claude-opus')) ? 'high' : effort;

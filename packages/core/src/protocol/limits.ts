@@ -6,7 +6,7 @@ export const SOURCE_CEILING_BYTES = 65_536;
 /** Minimum time between two progress events of one script. */
 export const PROGRESS_INTERVAL_MS = 500;
 
-/** Maximum time in ms for unawaited tool calls to end after an abort. */
+/** Maximum time in ms for tool calls to end after they were aborted. */
 export const ABORT_GRACE_MS = 250;
 
 /** Maximum delay of a timer, in ms. */
@@ -48,7 +48,9 @@ export const LimitsSchema = z.strictObject({
   maxToolResultValues: positive().default(100_000),
   /** JSON bytes of one tool call's arguments. */
   maxToolInputBytes: positive().default(1_048_576),
-  /** Values at every level of one tool call's arguments, plus member names. Arguments are validated synchronously. */
+  /**
+   * Values at every level of one tool call's arguments, plus member names. Validating them blocks the host's thread.
+   */
   maxToolInputValues: positive().default(30_000),
   /** Tokens of a result that enter the conversation. */
   modelOutputTokens: positive().default(8_000),

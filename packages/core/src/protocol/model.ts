@@ -31,7 +31,7 @@ export interface ModelCapabilities {
 
 export interface StreamOptions {
   signal?: AbortSignal;
-  /** Names the answer: its items carry it as `answer_id`, and their ids start with it. Default: a new id. */
+  /** The id of the answer. Items carry this id as `answer_id`, and their own ids start with it. Default: a new id. */
   answerId?: string;
   /** Headers to send with the request, such as a trace context. They replace none of the provider's own headers. */
   headers?: Readonly<Record<string, string>>;
@@ -40,12 +40,12 @@ export interface StreamOptions {
 export interface ModelRequest {
   /** The system text. */
   system?: string;
-  /** The conversation in chronological order. Answers of other providers are reduced to the common members. */
+  /** The conversation in chronological order. Items of other wire formats are reduced to the common members. */
   conversation: readonly OutputItem[];
   tools?: readonly ModelTool[];
   /** The tool that the answer must call. Default: the model decides. */
   toolChoice?: ToolChoice;
-  /** False: the answer holds at most one call. Default: the provider's default. */
+  /** False if the answer may contain at most one call. Default: the provider's default. */
   parallelToolCalls?: boolean;
   /** The maximum length of the answer in tokens. Default: the provider's default. */
   maxOutputTokens?: number;
@@ -61,7 +61,9 @@ export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | '
 
 export type ModelTool = FunctionTool | CustomTool;
 
-/** `required`: the answer must call any of the tools. With a name: the answer must call the tool of this name. */
+/**
+ * `required`: the answer must call at least one of the tools. With a name: the answer must call the tool of this name.
+ */
 export type ToolChoice = 'required' | { readonly name: string };
 
 /** A tool that takes JSON. */

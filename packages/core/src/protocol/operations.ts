@@ -35,7 +35,7 @@ export interface Operation {
   /** The time of the call, in ms after the script's start. */
   startedAtMs: number;
   durationMs: number;
-  /** The line of the call in the model's own source; undefined for structured calls. */
+  /** The line of the call in the model's own source; undefined for structured calls and calls of saved scripts. */
   line?: number;
   column?: number;
 }

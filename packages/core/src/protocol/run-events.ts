@@ -6,7 +6,7 @@ export interface RunIdentity {
   turnId: string;
   /** The run that launched this run of a sub-agent. */
   parentRunId?: string;
-  /** The chain of agents from the first run to this one, inclusive. */
+  /** The chain of agents from the agent of the first run to the agent of this run, inclusive. */
   agents?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export class EventEnvelopes {
   }
 }
 
-/** The event of a sub-agent that an event of its run contains; undefined if it contains none. */
+/** The sub-agent's event inside an `agent_event`; undefined for any other event. */
 export function subAgentEvent({ thread_id, turn_id, payload }: StreamEvent): StreamEvent | undefined {
   if (payload.type !== 'agent_event') return undefined;
   const { agent_run_id: run_id, seq, timestamp, event } = payload;
@@ -63,7 +63,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** A queue between a producer that never waits and a consumer that does. */
+/** A queue between a producer that never waits and a consumer that waits for items. */
 export class EventQueue<Item> implements AsyncIterable<Item> {
   #items: Item[] = [];
   #ended = false;

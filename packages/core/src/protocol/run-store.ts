@@ -13,13 +13,13 @@ export const ACTIVE_RUN_STATES = ['queued', 'running', 'suspended'] as const;
 export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;
 
 /**
- * `queued`: a worker may claim it. `running`: a worker holds it under a lease. `suspended`: it waits for decisions and
- * nobody holds it. The rest are final.
+ * `queued`: a worker may claim the run. `running`: a worker holds the run under a lease. `suspended`: the run waits for
+ * decisions, and nobody holds it. The rest are final.
  */
 export const RunStateSchema = z.enum([...ACTIVE_RUN_STATES, ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
 
-/** The reason of the last claim: `interrupted` if an earlier worker did not end the run. */
+/** The reason for the claim: `interrupted` if an earlier worker neither ended nor suspended the run. */
 export const RunReasonSchema = z.enum(['new', 'resumed', 'interrupted']);
 export type RunReason = z.infer<typeof RunReasonSchema>;
 
@@ -39,8 +39,8 @@ export const RunSchema = z.strictObject({
   /** The number of times that the run was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
   /**
-   * The submitter's choices (agent, model, overrides), and `trace`, the trace context of the request. The store does
-   * not read them.
+   * The submitter's choices (agent, model, overrides), and `trace`, the trace context of the request. The store only
+   * compares the choices of repeated requests.
    */
   options: OptionsSchema,
   /** The holder and the expiry of the run's lease. Present only in the state `running`. */
@@ -55,7 +55,7 @@ export const RunSchema = z.strictObject({
 });
 export type Run = z.infer<typeof RunSchema>;
 
-/** One input of a user, with everything that answers it. */
+/** One input of a user. The run answers the input. */
 export const TurnSchema = z.strictObject({
   turnId: StoreIdSchema,
   threadId: StoreIdSchema,
@@ -165,8 +165,8 @@ export interface RunPage {
  * - Each function is one transaction. After it resolves, its effect survives the death of the process and, if the store
  *   is on a disk, a power failure.
  *
- * Malformed arguments throw or reject with a `ToolscriptUsageError`, failures of the database with a
- * `StoreUnavailableError`.
+ * For malformed arguments, a function throws or rejects with a `ToolscriptUsageError`; if the store fails, the function
+ * rejects with a `StoreUnavailableError`.
  */
 export interface RunStore {
   /**
@@ -227,7 +227,7 @@ export function fairShares(maxPerPrincipal?: number): readonly (number | undefin
   return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
 }
 
-/** Whether a holder that has not renewed its lease still holds the run. See `RunStore`. */
+/** Whether a run with this lease is still held: see `RunStore`. `leaseMs` is the lease's length. */
 export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number): boolean {
   const leftMs = expiresAtMs - nowMs;
   return leftMs > 0 && leftMs <= 2 * leaseMs;
@@ -240,7 +240,7 @@ export function inputText(input: readonly OutputItem[]): string {
 
 /**
  * The text by which requests with the same idempotency key are compared: equal requests have equal texts, regardless of
- * member order. The trace is excluded, because a repeated request has a new one.
+ * member order. The trace and the id of a new thread are excluded, because they may differ in a repeated request.
  */
 export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };

@@ -24,7 +24,7 @@ export interface SandboxRuntime {
    * does nothing.
    */
   warm(): Promise<void>;
-  /** Never throws. If a run cannot start, its only segment reports the reason. */
+  /** Starts a run. Never throws. If the run cannot start, its only segment reports the reason. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
   /**
    * Continues a run that `capture` ended, in this process or another one. The run is paused when `onStart` is called,
@@ -105,7 +105,7 @@ export interface SandboxLimits {
   readonly maxToolInputBytes: number;
   /** The maximum number of tool calls. The guest rejects further calls, as a guard against floods. */
   readonly maxCalls: number;
-  /** The maximum number of calls to `sleep`, timers, `catalog` and `tools.spawn`. */
+  /** The maximum number of calls to `sleep`, timers, `catalog` and `tools.spawn`, without spawns of `exec`. */
   readonly maxBuiltinCalls: number;
   readonly maxLogEvents: number;
   readonly maxLogBytes: number;
@@ -164,7 +164,7 @@ export interface SandboxSegment {
   /** The text that `text()` appended. */
   readonly output: string;
   readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
-  /** The numbers of lines, texts and progress events that the guest dropped because of a limit. */
+  /** The numbers of log lines and progress events that the guest dropped because of a limit. */
   readonly dropped: { readonly logs: number; readonly progress: number };
   /** The indexes of calls whose promises lost every race, so that nothing in the script can observe them any longer. */
   readonly unobservable: readonly number[];
@@ -221,7 +221,7 @@ export interface SandboxStats {
   waiting: number;
   /** Equals `waiting`. */
   queued?: number;
-  /** Bytes used by live sandboxes, and their maximum before scripts have to wait. Undefined if unknown. */
+  /** Bytes used by live sandboxes, and the maximum above which new scripts wait. Undefined if unknown. */
   memoryBytes?: number;
   maxMemoryBytes?: number;
   completed: number;

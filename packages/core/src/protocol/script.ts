@@ -24,9 +24,9 @@ export interface PlannedCall {
   column: number;
   /** The argument object, if every part of it is literal. */
   input?: unknown;
-  /** Whether the call is inside a loop or a callback that may run many times. */
+  /** Whether the call may run many times, for example inside a loop or a callback. */
   repeated: boolean;
-  /** Whether the call is inside a branch. */
+  /** Whether the call may be skipped, for example inside a branch or after an early return. */
   conditional: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface KnownArgument {
   readonly value: unknown;
   /** Paths of the unknown parts. */
   readonly unknown: readonly string[];
-  /** Unknown parts that are certainly present. */
+  /** Paths of the unknown parts that are certainly present. */
   readonly given: readonly string[];
   /** Paths of the objects that may have members besides the known ones. */
   readonly open: readonly string[];
@@ -64,7 +64,7 @@ export interface ScriptPosition extends SourcePosition {
   saved?: string;
 }
 
-/** A script that was parsed, checked and stripped, ready for any runtime. Immutable; cached by SHA-256. */
+/** A script that was parsed, checked and stripped of types, ready for any runtime. Immutable; cached by SHA-256. */
 export interface CompiledScript {
   /** The SHA-256 of the model's own source, in hexadecimal digits. */
   readonly sha256: string;
@@ -123,7 +123,7 @@ export interface Links {
 
 /** One version of a saved script, compiled for the scripts that run it. */
 export interface LinkedScript extends SavedScript {
-  /** The first line of the code declares `input`; the source starts in the second line. */
+  /** The first line of the code declares `input`; the source starts on the second line. */
   readonly compiled: Omit<StoredScript, 'linked'>;
 }
 

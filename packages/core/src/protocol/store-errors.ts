@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from './errors.js';
 import { StaleEpochError } from './store.js';
 
-/** The thread, run or turn that a write names does not exist: it never existed, or was deleted. */
+/** The thread, run or turn that a write names does not exist, was deleted, or belongs to another principal. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError';
 }
@@ -12,17 +12,16 @@ export class IdempotencyConflictError extends Error {
 }
 
 /**
- * A run of the thread has not ended. Until this run ends, no other run of the thread can start at once, and no branch
- * can follow this run.
+ * A run of the thread is queued or running, so that no other run of the thread can start at once; or a turn that a
+ * branch would copy has not ended.
  */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
 }
 
 /**
- * An event does not fit its position. Nothing of its batch was written. `gap`: events before it are missing.
- * `conflict`: another event has its `seq`. `ended`: the run's last event precedes it. The message names the expected
- * `seq`.
+ * An event does not fit its position, and nothing of its batch was written. Either events before it are missing, or a
+ * different event has its `seq`, or the run has ended. In the first two cases, the message names the expected `seq`.
  */
 export class EventOrderError extends Error {
   override readonly name = 'EventOrderError';
@@ -36,12 +35,12 @@ export class DocumentConflictError extends Error {
   override readonly name = 'DocumentConflictError';
 }
 
-/** A document is too large, or its scope has too many documents. The message names the limit and the fix. */
+/** A document is too large, or its scope has too many documents or bytes. The message names the limit and the fix. */
 export class DocumentLimitError extends Error {
   override readonly name = 'DocumentLimitError';
 }
 
-/** The database failed. The message names the file or server, the cause, and the fix. */
+/** A store is unavailable. The message names the store (file, folder or server), the cause, and the fix. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
@@ -56,17 +55,21 @@ export const storeErrors = Object.freeze({
     new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),
   otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
   threadBusy: (threadId: string) =>
-    new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
+    new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until that run ends`),
   turnNotEnded: (turnId: string) =>
-    new ThreadBusyError(`The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`),
+    new ThreadBusyError(
+      `The turn ${turnId} has not ended. Decide its approvals or stop it, then create the branch again`,
+    ),
   runNotHeld: (runId: string, epoch: number) =>
     new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
   otherVersion: (name: string, expected: number, newest: number) =>
     new DocumentConflictError(
-      `${JSON.stringify(name)} is at version ${newest}, not ${expected} (0: it does not exist). Read it again, then save it`,
+      `${JSON.stringify(name)} is at version ${newest}, not ${expected} (version 0: no document). Read the document again, then save it`,
     ),
   tooLarge: (bytes: number, most: number) =>
-    new DocumentLimitError(`The text has ${bytes} bytes; a document has at most ${most}. Save it in parts`),
+    new DocumentLimitError(
+      `The text has ${bytes} bytes; a document has at most ${most}. Save the text as several documents`,
+    ),
   tooManyBytes: (kind: string, most: number) =>
     new DocumentLimitError(
       `All ${kind}s of one scope together have at most ${most} bytes. Delete some, then save again`,

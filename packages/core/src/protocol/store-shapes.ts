@@ -46,7 +46,10 @@ export function readCursor(kind: string, cursor: string): number {
 /** Maximum length of searched text, in UTF-16 units. */
 const MAX_SEARCHED = 20_000;
 
-/** Normalizes text and queries for search: ignores case, and removes characters that a database cannot store. */
+/**
+ * Normalizes a text or a query for search: truncates it, ignores case, and replaces characters that some databases
+ * cannot store.
+ */
 export function searchText(text: string): string {
   return text
     .slice(0, MAX_SEARCHED)

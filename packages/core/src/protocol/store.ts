@@ -15,7 +15,7 @@ export interface HarnessStore {
  * wins an epoch. From then on, writes of older epochs are rejected.
  */
 export interface ClaimStore {
-  /** The current claim; undefined if nobody ever claimed the script. */
+  /** The current claim; undefined if the script was never claimed, or was deleted. */
   current(scriptId: string): Promise<Claim | undefined>;
   /**
    * Claims the script at `fromEpoch` (0: never claimed). In one step the epoch becomes `fromEpoch + 1`, the lines of
@@ -81,7 +81,8 @@ export interface JournalStore {
   /** The stored content; undefined if there is none. */
   read(scriptId: string): Promise<JournalContent | undefined>;
   /**
-   * Lists stored scripts, the least recently changed one first, including scripts that were claimed and never wrote.
+   * Lists stored scripts, the least recently changed one first, including scripts that were claimed but have no
+   * journal.
    */
   list(query?: ListQuery): Promise<ScriptPage>;
   /** Deletes the script and its claim. A repeated call does nothing. */
@@ -178,7 +179,10 @@ export interface ImageStore {
   delete(sha256: string): Promise<void>;
 }
 
-/** Another process has claimed the script. The caller must stop. */
+/**
+ * The writer has lost its claim, for example because another process has claimed the script or run. The writer must
+ * stop.
+ */
 export class StaleEpochError extends Error {
   override readonly name = 'StaleEpochError';
 }

@@ -34,8 +34,8 @@ export const ThreadDraftSchema = NewThreadSchema.extend({
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**
- * The thread's agent and its instructions at the beginning. The system text stays the same during the whole thread, so
- * that providers keep their caches; each change of the instructions is announced once.
+ * The thread's agent, and the agent's instructions at the beginning of the thread. The system text stays the same
+ * during the whole thread, so that providers keep their caches; each change of the instructions is announced once.
  */
 export const ThreadInstructionsSchema = z.strictObject({
   agentId: z.string(),
@@ -52,7 +52,7 @@ export const ThreadQuerySchema = PageQuerySchema.extend({
   workspace: z.string().optional(),
   /**
    * A text that must occur in the title or in the user's messages, ignoring case. Only the first 20 000 characters of
-   * each are searched.
+   * the title and of each turn's messages are searched.
    */
   text: z.string().optional(),
 });
@@ -127,7 +127,7 @@ export interface ThreadStore {
   nextSeq(runId: string): Promise<number>;
   /** Reads a run's events in order of `seq`. Returns an empty page if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
-  /** At most `limit` turns of the thread, in order. */
+  /** Reads a page of the thread's turns, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
   approval(approvalId: string): Promise<Approval | undefined>;
   /** Lists the approvals of all threads, the oldest one first. */

@@ -20,15 +20,15 @@ export interface ToolCallContext {
   readonly callId: string;
   readonly scriptId: string | undefined;
   /**
-   * The script id and the call index. The key stays the same after a resume or replay, and when the call is repeated or
-   * retried.
+   * The script id and the call index; for a structured call, the call id. The key stays the same after a resume or
+   * replay, and when the call is repeated or retried.
    */
   readonly idempotencyKey: string;
   /** Reports progress to the user. */
   readonly progress: (message: string) => void;
   /**
    * Emits a chunk of the call's output while a detached task runs, so that `tools.spawn.read` can return the chunk
-   * before the task ends. Undefined if the call is not a detached task, or if nobody can read the output.
+   * before the task ends. Undefined if the call is not a detached task.
    */
   readonly output: ((text: string) => void) | undefined;
   /** The saved scripts of the harness; undefined if the caller is not a harness. */
@@ -92,7 +92,7 @@ export interface Tool {
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
   /**
    * Called before a user decides. Returns the input with exact versions of the data that the input refers to. If the
-   * function throws, the call ends.
+   * function throws, the call fails.
    */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */

@@ -35,9 +35,9 @@ const TEXT_MEMBER = {
 } as const;
 
 /**
- * The canonical side of a decoder: it writes one answer as event payloads. These rules hold whatever the wire sends:
- * `response_start` is first; the events of an item are in order; each item that starts also ends; `response_done` is
- * emitted once and last.
+ * The output side of a decoder: the writer turns one answer into event payloads. These rules hold whatever the wire
+ * sends: `response_start` is first; the events of an item are in order; each item that starts also ends;
+ * `response_done` is emitted once and last.
  *
  *   waiting ──start──▶ answering ──complete | stopEarly | fail | cancel──▶ ended
  *
@@ -109,14 +109,15 @@ export class AnswerWriter {
   }
 
   /**
-   * Output of the model or its provider that is neither text nor a call for the harness: a hosted tool's call, its
-   * result, sealed reasoning. The item has no text. `native` is stored unchanged, and is sent back at this position.
+   * Starts an item for output that is neither text nor a call for the harness: a call of a hosted tool, the result of
+   * such a call, or sealed reasoning. The item has no text. `native` is stored unchanged, and is sent back at this
+   * position.
    */
   opaque(native: Members): ItemWriter {
     return this.#openItem('reasoning', { native });
   }
 
-  /** Code that the provider runs. `native` is stored and sent back as in `opaque`. */
+  /** Starts an item for code that the provider runs. `native` is stored and sent back as in `opaque`. */
   hostedCode(callId: string, language: 'python' | 'js', native: Members): ItemWriter {
     return this.#openItem('hosted_code', { call_id: callId, language, native });
   }
@@ -271,8 +272,8 @@ export class ItemWriter {
   }
 
   /**
-   * Ends a call whose arguments may be truncated. The call counts as done only if the arguments are a JSON object.
-   * Truncation of plain text cannot be detected.
+   * Ends an item that may be truncated. A call counts as done only if its arguments are a JSON object. A call of a
+   * custom tool never counts as done, because truncation of raw text cannot be detected.
    */
   finishCut(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;

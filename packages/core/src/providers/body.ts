@@ -3,7 +3,7 @@ import { SseParser, MAX_EVENT_LENGTH } from '../text/sse.js';
 /** The body of a model's answer: the whole text or bytes, or a stream of chunks. */
 export type AnswerBody = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array>;
 
-/** One message of a wire format. */
+/** One message of a body. */
 export type WireEvent =
   | {
       readonly type: 'event';
@@ -16,15 +16,15 @@ export type WireEvent =
   | { readonly type: 'done_marker' }
   /** The body was one JSON value instead of a stream. */
   | { readonly type: 'whole'; readonly data: unknown }
-  /** The last message of a body. */
+  /** The body has ended. */
   | { readonly type: 'body_end' }
   | { readonly type: 'broken'; readonly code: BrokenBody; readonly message: string };
 
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
- * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: the body began too late.
- * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted. `AnswerTruncated`: the body ended
- * too early. `AnswerTooLarge`: the body is too long.
+ * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: the first item came too
+ * late. `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted. `AnswerTruncated`: the body
+ * ended too early. `AnswerTooLarge`: the body, or one of its events, is too long.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
 

@@ -30,7 +30,7 @@ import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export type Turn =
   | { readonly type: 'user' | 'system'; readonly text: string; readonly images: readonly ModelPart[] }
   | AnswerTurn
-  /** The result of a call that already has a result or that no answer contains. */
+  /** The result of a call that already has a result, or that is not part of the current answer. */
   | { readonly type: 'late_result'; readonly result: TextResult };
 
 export interface AnswerTurn {
@@ -54,7 +54,7 @@ export interface Call {
   /** The call id on the wire. */
   readonly id: string;
   readonly name: string;
-  /** The arguments exactly as the model wrote them. */
+  /** The arguments as the model wrote them; if the call was not stored, they are rebuilt from the script. */
   readonly arguments: string;
   /** Whether the arguments are raw text. */
   readonly custom: boolean;
@@ -123,7 +123,7 @@ class ConversationReader {
   readonly #turns: Turn[] = [];
   readonly #callIds = new CallIds();
   #answer: OpenAnswer | undefined;
-  /** Messages received while calls were open. */
+  /** Messages and late results received while calls were open. */
   #held: Turn[] = [];
 
   constructor(api: string, images: ImageParts) {
@@ -197,7 +197,7 @@ class ConversationReader {
 interface OpenText {
   text: string;
   readonly item: OutputItem;
-  /** True: the text was joined from several pieces. */
+  /** True if the text is a part of a message that was split at its scripts, or was joined from such parts. */
   pieced: boolean;
 }
 
@@ -250,7 +250,7 @@ class OpenAnswer {
     this.#open(item.call_id, { id, name: item.name, arguments: item.arguments, custom, item });
   }
 
-  /** Adds a script of the text. A script that arrived as a call is already in the answer if its call was stored. */
+  /** Adds a script of the text or of a call. If the call was stored, the answer already contains the call. */
   addScript(item: ScriptExecutionItem): void {
     if (item.raw_text !== undefined) this.#addText(item.raw_text, item, true);
     if (this.#calls.has(item.call_id)) return;
@@ -259,7 +259,7 @@ class OpenAnswer {
     this.#scripts.set(item.call_id, false);
   }
 
-  /** Adds a result. Returns false if the call is not part of this answer or already has a result. */
+  /** Adds a result. Returns false if its call or script is not part of this answer, or already has a result. */
   resolve(callId: string, success: boolean, parts: readonly ModelPart[]): boolean {
     const call = this.#calls.get(callId);
     if (call !== undefined && !this.#results.has(call)) {
@@ -290,7 +290,7 @@ class OpenAnswer {
     return this.#parts.filter(({ type }) => type === 'call').length;
   }
 
-  /** Rejoins text that was split at its scripts. Texts that arrived as two messages stay separate. */
+  /** Adds text. Text that was split at its scripts is rejoined; texts that arrived as two messages stay separate. */
   #addText(text: string, item: OutputItem, piece: boolean): void {
     const last = this.#parts.at(-1);
     const joins = last?.type === 'text' && (piece || last.pieced) && last.item.native_id === item.native_id;

@@ -57,7 +57,7 @@ export interface ProviderOptions {
   answerTimeoutMs?: number;
   /** Maximum time for all attempts, the delays between them and the answer, in ms. Default: no limit. */
   totalTimeoutMs?: number;
-  /** Maximum size of a whole answer on the network, in bytes. Default 134 217 728. */
+  /** Maximum size of the body of an answer, in bytes. Default 134 217 728. */
   maxAnswerBytes?: number;
   /** Allows sending the key unencrypted to a host other than this machine. Default false. */
   allowInsecureHttp?: boolean;
@@ -138,7 +138,8 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
  * retryable failure is retried until an item of the answer starts, never after that; `request_retry` reports the delay
  * before each retry.
  *
- * @throws ToolscriptUsageError for an unknown api, a missing model or an invalid URL.
+ * @throws ToolscriptUsageError for an unknown api, a missing model, an invalid URL, or a key that would be sent
+ * unencrypted.
  */
 export function createProvider(api: ProviderApi, options: ProviderOptions): ModelProvider {
   if (!Object.hasOwn(FORMATS, api)) throw unknownApi(api);
@@ -171,7 +172,7 @@ class ModelLine {
   readonly #fetch: Fetch;
   readonly #clock: Clock;
   readonly #retries: RetryPolicy;
-  /** Redacts the newest key. */
+  /** Redacts the newest key and the secret headers. */
   #redact: Redact;
 
   constructor(api: ProviderApi, options: ProviderOptions) {
@@ -281,7 +282,9 @@ class ModelLine {
     return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
   }
 
-  /** Holds the first events back until an item starts: if the answer fails earlier, the request is sent again. */
+  /**
+   * Holds the first events back until an item starts, because a request whose answer fails earlier may be sent again.
+   */
   async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     let held: EventPayload[] | undefined = [];
     for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId)) {
@@ -329,7 +332,8 @@ interface Attempt {
 }
 
 /**
- * Converts the failure of a request that names a container of the provider's code, if the provider no longer has it.
+ * Converts the failure of a request that names a container of the provider's code, if the provider no longer has the
+ * container.
  */
 function withContainerFailure(posted: Posted): Posted {
   return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
@@ -344,7 +348,7 @@ type PostedAnswer = Extract<Posted, { type: 'answer' }>;
 
 const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
 
-/** The members of `response_start` that come from the head of the response. */
+/** The members of `response_start` that come from the headers of the response. */
 function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
   return present({ request_id: requestId, rate_limits: rateLimits.length === 0 ? undefined : rateLimits });
 }
@@ -358,7 +362,7 @@ function circumstancesOf({ retryable, status, requestId, retryAfterMs }: Request
   return { retryable, attempts, ...present({ status, request_id: requestId, retry_after_ms: retryAfterMs }) };
 }
 
-/** The failure of an attempt whose answer has no item; undefined if an item has started. */
+/** The failure of an answer before its first item; undefined if an item has started or there is no failure. */
 function failureIn(payloads: readonly EventPayload[], posted: PostedAnswer): RequestFailure | undefined {
   if (payloads.some(({ type }) => type === 'item_start')) return undefined;
   const error = payloads.find((payload) => payload.type === 'response_error');

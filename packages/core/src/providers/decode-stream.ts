@@ -88,7 +88,7 @@ function foreignFormat(api: ProviderApi, event: WireEvent): ProviderApi | undefi
 }
 
 function foreignFailure(api: ProviderApi, format: ProviderApi): { code: string; message: string } {
-  const message = `The server answers in the format ${format}, and the provider reads ${api}. Set api to "${format}", or use another baseUrl.`;
+  const message = `The server answers in the format ${format}, but api is set to "${api}". Set api to "${format}", or use another baseUrl.`;
   return { code: 'ProviderFormat', message };
 }
 

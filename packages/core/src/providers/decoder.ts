@@ -18,8 +18,8 @@ export interface WireDecoder {
    */
   readEnd(): void;
   /**
-   * Called when the body was interrupted or the caller stopped. Complete items end as done even without their end
-   * marker.
+   * Called when the answer ends early: its body was interrupted or truncated, or the caller stopped. Complete items end
+   * as done even without their end marker.
    */
   readBreak?(): void;
 }

@@ -35,7 +35,10 @@ class LostCode {
     this.#ids = new Set([code.call_id]);
   }
 
-  /** Whether the item is the code, one of its calls, or the result of one of its calls. */
+  /**
+   * Returns whether the item is the code, one of its calls, or the result of one of its calls. Such an item is added to
+   * the report.
+   */
   takes(item: OutputItem): boolean {
     switch (item.type) {
       case 'hosted_code':

@@ -9,7 +9,7 @@ import { withoutHalves } from './wire-values.js';
 export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
   readonly model: string;
   readonly turns: readonly Turn[];
-  /** The container in which the provider's code ran last. */
+  /** The container in which the provider's code ran last; undefined if the container can no longer be used. */
   readonly container: string | undefined;
 }
 
@@ -67,7 +67,7 @@ function partOf(image: ImagePart): ModelPart {
   };
 }
 
-/** The JSON Schema of a custom tool for formats that have only function tools. */
+/** The JSON Schema of a tool's arguments, for formats that have only function tools. */
 export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>> {
   if (tool.type === 'function') return tool.inputSchema;
   return {

@@ -14,7 +14,7 @@ interface AuditCommon {
   callId: string;
 }
 
-/** One line of an audit log: every decision, and the start and end of every call with effects. */
+/** One entry of an audit log: a decision, or the start or the end of a call with effects. */
 export type AuditEntry = AuditCommon &
   (
     | {

@@ -218,7 +218,7 @@ function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
 }
 
-/** The tail of a task's output. A truncated tail starts with a whole line. */
+/** The tail of a task's output. A truncated tail starts with a whole line, unless the tail contains no line ending. */
 class OutputTail {
   #text = '';
   #isCut = false;

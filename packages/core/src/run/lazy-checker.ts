@@ -51,11 +51,11 @@ export class LazyChecker implements TypeChecker {
   readonly #pool: LazyCheckPool;
   readonly #describe: () => Described;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
-  /** Set after the first check. */
+  /** Undefined until the checker is loaded. */
   #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
 
-  /** `describe` is called once, when the first script is compiled. */
+  /** `describe` is called once, at the first use. */
   constructor(pool: LazyCheckPool, describe: () => Described) {
     this.#pool = pool;
     this.#describe = describe;

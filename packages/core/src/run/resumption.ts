@@ -59,7 +59,8 @@ import {
 export type Decisions = Readonly<Record<string, Decision>>;
 
 /**
- * The inputs of the host that resumes a script. `ceilings`: each applies if it is lower than the script's own limit.
+ * The inputs of the host that resumes a script. `ceilings`: each ceiling applies if it is lower than the script's own
+ * limit.
  */
 export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
@@ -70,8 +71,8 @@ export interface ResumeHost extends RunHost {
 }
 
 /**
- * A suspended script: its suspension and its sealed text. `force`: the script is claimed even if another process may
- * hold it.
+ * A suspended script: its suspension, and the sealed text of the suspension. `force`: the script is claimed even if
+ * another process may hold it.
  */
 export interface WaitingScript {
   suspension: Suspension;
@@ -117,7 +118,10 @@ export async function resumeScript(
 }
 
 export function waitsForNobody(scriptId: string): RunEnd {
-  return refused(scriptId, 'No approval of this script is pending: it was interrupted. Use `recover` to resume it.');
+  return refused(
+    scriptId,
+    'This script was interrupted and has no pending approval. Use `recover` to continue the script.',
+  );
 }
 
 /**
@@ -220,7 +224,7 @@ export async function reportEnd(
   if (outcome === undefined)
     return refused(
       scriptId,
-      'This script has ended, and its outcome is no longer stored. Check its effects before you run it again.',
+      'This script has ended, but its outcome cannot be restored from the store. Check its effects before you run it again.',
     );
   const { limits } = runOf(start, host);
   if (callId !== undefined)
@@ -306,18 +310,16 @@ async function replay(services: HarnessServices, script: InterruptedScript, host
  */
 export function checkDecisions(decisions: unknown, { script }: Suspension): asserts decisions is Decisions {
   if (typeof decisions !== 'object' || decisions === null || Array.isArray(decisions))
-    throw new ToolscriptUsageError(
-      'resume: decisions must be an object: { [approvalId]: "approve" | "deny" | { … } }.',
-    );
+    throw new ToolscriptUsageError('decisions must be an object: { [approvalId]: "approve" | "deny" | { … } }.');
   const waiting = script.calls.waiting.map(({ request }) => request.approvalId);
   for (const [approvalId, decision] of Object.entries(decisions)) {
     if (!waiting.includes(approvalId))
       throw new ToolscriptUsageError(
-        `resume: no approval "${approvalId}" is pending. ${waiting.length === 0 ? 'Resume this script without decisions' : `Decide about a pending one: ${waiting.join(', ')}`}.`,
+        `decisions: no approval "${approvalId}" is pending. ${waiting.length === 0 ? 'Resume this script without decisions' : `Decide about a pending one: ${waiting.join(', ')}`}.`,
       );
     if (!isDecision(decision))
       throw new ToolscriptUsageError(
-        `resume: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,
+        `decisions: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,
       );
   }
 }

@@ -21,8 +21,9 @@ import { callOnce } from './structured-call.js';
 /*
  * Undoes the calls of a stored script by the `revert` of their tools, newest first. The process claims the script, so
  * that exactly one process reverts and no process resumes at the same time. Each revert passes the approvals like a
- * call of its tool. Each revert is written to the journal before it starts and after it has ended, so no call is
- * reverted twice, even if the process is killed.
+ * call of its tool. Each revert is written to the journal before it starts and after it has ended. So a successful
+ * revert is never repeated. If the process is killed during a revert, the revert is repeated only if the tool is
+ * idempotent.
  */
 
 /**

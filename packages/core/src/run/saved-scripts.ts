@@ -19,7 +19,7 @@ import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
 import { writtenNames } from '../text/identifier-name.js';
 import type { LazyChecker } from './lazy-checker.js';
 
-/** Maximum number of saved scripts that one script can run, including those that they run themselves. */
+/** Maximum number of saved scripts that one script can run, directly or through other saved scripts. */
 const MAX_SCRIPTS = 32;
 
 /** The members of a harness's services that compile scripts for its tools. */
@@ -36,7 +36,7 @@ type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
 
 /**
  * Links a script to the saved scripts that its calls name, and those saved scripts to the saved scripts that their own
- * calls name. The script runs the versions that are the newest now, even if the script is resumed later.
+ * calls name. A script that is resumed later still runs the versions that are found now.
  */
 export async function linkSavedScripts(
   services: Services,
@@ -177,13 +177,13 @@ function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
 function notFound(error: unknown): ScriptFailure {
   const reason = error instanceof ToolCallError ? ` ${error.message}` : '';
   return scriptFailure('ToolExecutionError', `The saved scripts of this script could not be read.${reason}`, {
-    hint: 'Nothing has run. Send the script again later.',
+    hint: 'Nothing has run. Correct the call of the saved script, or send the script again later.',
   });
 }
 
 /**
- * Returns the failure for two saved scripts with one id: the first was deleted, and another one was saved under its
- * name.
+ * Returns the failure for two saved scripts with one id: the first script was deleted, and another script was saved
+ * under its name.
  */
 function ambiguous(id: string): ScriptFailure {
   return scriptFailure(

@@ -53,7 +53,8 @@ export interface RunEnd extends ScriptEnd {
 export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
-  // The worker threads of the runtime start while the compiler's worker thread starts. Later calls cost nothing.
+  // The worker threads of the runtime start while the compiler's worker thread starts. Later calls of `warm` cost
+  // nothing.
   if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
   const compiled = await compile(services, request);
   const item = request.sink.hasListeners
@@ -201,7 +202,7 @@ function notKept(
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
-    'An approval of the script is pending, but Toolscript could not suspend the script. Run it again.',
+    'An approval of the script is pending, but Toolscript could not suspend the script. Run the script again.',
   );
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
@@ -264,7 +265,7 @@ export function disabledFailure(): ScriptFailure {
 export function cannotResume(mode: HarnessMode): ScriptFailure {
   return scriptFailure(
     'ScriptDisabledError',
-    `Nothing runs in a harness with mode "${mode}". The script stays suspended; resume it in a harness with mode "enabled".`,
+    `A harness with mode "${mode}" resumes no scripts. The stored script is unchanged: resume it in a harness with mode "enabled".`,
   );
 }
 

@@ -121,7 +121,7 @@ function emit(services: HarnessServices, { sink, principal }: StructuredCall, ev
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
-/** Returns the operation of a call to a tool that the harness does not have. */
+/** Returns the operation of a call to a tool that the harness does not have or does not expose. */
 function refusedOperation({ callId, name, input }: StructuredCall, failed: Pick<Operation, 'error'>): Operation {
   return { callId, tool: name, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0, ...failed };
 }

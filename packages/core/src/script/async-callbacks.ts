@@ -20,13 +20,13 @@ const MAPPING = new Set(['map', 'flatMap']);
 const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 
 /**
- * Reports calls of list methods whose callbacks start asynchronous work, because list methods do not wait for this
- * work.
+ * Reports calls of list methods with an async callback, or with a callback that starts asynchronous work: list methods
+ * do not wait for their callbacks. A list of promises that the script may await is not reported.
  */
 export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
-  // The script's own objects may have methods with these names that wait for the promises.
+  // A method of the script's own objects may have the name of a list method, and may wait for the promises.
   const own = ownMembers(index);
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
@@ -46,10 +46,7 @@ function asyncCallback(visit: Visit, index: SyntaxIndex, promises: PromiseCalls)
   return finding === undefined ? undefined : { method, finding: { ...finding, offset: callback.start } };
 }
 
-/**
- * The list method that a call uses, and the function that the method calls with each item. Includes `Array.from(list,
- * callback)`.
- */
+/** The list method that a call uses, and the callback of this method. Includes `Array.from(list, callback)`. */
 function methodOf({ node }: Visit): { method: string; callback: Node } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const callee = unwrapped(node.callee);
@@ -61,7 +58,9 @@ function methodOf({ node }: Visit): { method: string; callback: Node } | undefin
   return isKnown && callback !== undefined ? { method, callback } : undefined;
 }
 
-/** Whether the call passes a function to a list method, which does not wait for the function's promise. */
+/**
+ * Whether the call passes a callback to a list method. List methods do not wait for the promises of their callbacks.
+ */
 export function isListMethod(visit: Visit): boolean {
   return methodOf(visit) !== undefined;
 }
@@ -81,7 +80,7 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
     };
   }
   if (TESTING.has(method)) {
-    const message = `\`${method}\` does not wait for the promise of its function, which counts as true. Await the results first, with ${GATHER}.`;
+    const message = `\`${method}\` does not wait for the promise of its function, and uses the promise itself instead of the result. Await the results first, with ${GATHER}.`;
     return { severity: 'error', code: 'async-predicate', message };
   }
   if (lost === undefined || !leavesWork) return undefined;

@@ -59,8 +59,8 @@ export class AwaitOrder {
   }
 
   /**
-   * Whether the following code neither declares nor changes the name. `from`: the start of the following code; in a
-   * loop, the start of the loop.
+   * Whether the code after the call neither declares nor changes the variable `name`. `at`: the start of the call.
+   * `from`: the start of the outermost loop around the call, or of the call itself if no loop surrounds it.
    */
   #isSettled(name: string, later: Later, { at, from }: { at: number; from: number }): boolean {
     const declared = this.#index.declared.get(name) ?? [];
@@ -83,8 +83,8 @@ export class AwaitOrder {
   }
 
   /**
-   * Collects what the functions in an expression use. This includes the script's own functions that the expression
-   * names or calls.
+   * Collects the variables and functions that an expression uses, directly or in the script's own functions that the
+   * expression names or calls.
    */
   #laterOf(root: Node): Later {
     const later: Later = {
@@ -125,7 +125,10 @@ export class AwaitOrder {
   }
 }
 
-/** Code that runs later, and the outer variables that it uses. */
+/**
+ * Facts about code that runs later. `names`: the outer variables that the code uses. `functions`: the functions inside
+ * the code.
+ */
 interface Later {
   readonly names: Set<string>;
   readonly functions: Set<Node>;
@@ -196,8 +199,8 @@ function isChainedCallback({ key, parent }: Visit): boolean {
 }
 
 /**
- * Whether the use assigns the name or a member of its value, or calls a method that changes this value. The update of a
- * `for` does not count, because the counter belongs to its loop.
+ * Whether the use assigns the variable, assigns or deletes a member of its value, or calls a method that changes this
+ * value. The update of a `for` loop does not count, because the counter belongs to the loop.
  */
 function changesIt(use: Visit): boolean {
   const { visit } = memberPath(use);
@@ -233,7 +236,7 @@ function isSleep(executor: Node | undefined): boolean {
   return waits && isKept;
 }
 
-/** Whether the use is the callback of a timer, or the function that this callback calls. */
+/** Whether the use is the callback of a timer, or the callee of a call directly inside of such a callback. */
 function isTimersOwn(use: Visit): boolean {
   if (use.key === 'callee') {
     const fn = functionAround(use);

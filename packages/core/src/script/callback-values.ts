@@ -8,7 +8,7 @@ import { memberName, outermost, unwrapped, walk, type Node, type Visit } from '.
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['filter', 'so nothing is kept'],
   ...['find', 'findLast', 'findIndex', 'findLastIndex', 'some'].map((name) => [name, 'so nothing is found'] as const),
-  ['every', 'so the answer is false'],
+  ['every', 'so the result is false'],
   ...['sort', 'toSorted'].map((name) => [name, 'so nothing is sorted'] as const),
   ...['reduce', 'reduceRight'].map((name) => [name, 'so the result is undefined'] as const),
   ...['map', 'flatMap'].map((name) => [name, 'so every item is undefined'] as const),
@@ -20,8 +20,9 @@ const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
 const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
 /**
- * Reports list methods that receive no function, or a function that returns nothing although its value is needed (a
- * missing `return`). A method whose name is also the name of a tool or of the script's own member is not reported.
+ * Reports calls of list methods that receive data instead of a function, or a function that returns nothing although
+ * its value is needed (a missing `return`). A method is not reported if one of the script's own members or a part of a
+ * tool's name has the same name.
  */
 export function findCallbacksWithoutValue(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
@@ -44,7 +45,7 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   if (consequence === undefined) return undefined;
   const callback = functionFor(argument, index);
   if (callback === undefined || !returnsNothing(callback)) return undefined;
-  const message = `The function given to \`${method}\` returns nothing, ${consequence}. Write \`return\` before its value.`;
+  const message = `The function given to \`${method}\` returns nothing, ${consequence}. Write \`return\` before the value.`;
   const finding: Finding = { severity: 'error', code: 'callback-value', message, offset: argument!.start };
   return { method, finding };
 }
@@ -70,7 +71,8 @@ export function findLostValues({ program }: SyntaxIndex): Finding[] {
     if (!isFunction(node)) return;
     const last = lastStatement((node as FunctionNode).body as Node);
     if (last?.type !== 'ExpressionStatement' || !isPure(last.expression) || !hasNoValue(node as FunctionNode)) return;
-    const message = 'The value of this last statement is lost: the function returns nothing. Write `return` before it.';
+    const message =
+      'The value of this last statement is lost: the function returns nothing. Write `return` before the value.';
     found.push({ severity: 'error', code: 'lost-value', message, offset: last.start });
   });
   return found;
@@ -108,8 +110,8 @@ function isPure(expression: Node): boolean {
 }
 
 /**
- * Whether the function never returns a value. False for an async function, and for one that always throws: in these
- * functions, a missing value does no harm.
+ * Whether the function never returns a value. False for an async function, for a generator, and for a function that
+ * always throws.
  */
 export function returnsNothing(callback: FunctionNode): boolean {
   return !callback.async && hasNoValue(callback);
@@ -125,7 +127,7 @@ function hasNoValue({ body, ...callback }: FunctionNode): boolean {
   return !hasValue;
 }
 
-/** Whether another function inside `body` contains the visit. */
+/** Whether the visit is in a function that is nested inside `body`. */
 function isInside(visit: Visit | undefined, body: Node): boolean {
   for (let at = visit; at !== undefined && at.node !== body; at = at.parent) if (isFunction(at.node)) return true;
   return false;

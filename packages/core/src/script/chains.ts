@@ -2,12 +2,12 @@ import { memberName, unwrapped, type Node } from './syntax.js';
 
 /** Members and calls that are chained to each other: `a.b(c).d` is the chain of `a.b(c)` plus one member. */
 export interface Chain {
-  /** The variable at the start of the chain; empty if the chain does not start with a variable. */
+  /** The name of the variable at the start of the chain; empty if the chain does not start with a variable. */
   readonly root: string;
   readonly isThis: boolean;
   /** True if the chain contains no call. */
   readonly isPath: boolean;
-  /** True if the chain contains a member. */
+  /** True if the chain contains a member whose name is known. */
   readonly isNamed: boolean;
   readonly name: string | undefined;
   readonly inner: Chain | undefined;

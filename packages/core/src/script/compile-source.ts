@@ -32,8 +32,8 @@ const MAX_REFUSALS = 20;
 const MAX_GROWTH = 4_194_304;
 
 /**
- * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. It has no side effects, and
- * runs in the compiler's worker thread.
+ * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. The function has no side
+ * effects, and runs in the compiler's worker thread.
  */
 export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
   const script = parseWithRepairs(source, toolNames);
@@ -123,7 +123,7 @@ function growthFailure({ length, offset }: Growth, report: Report): CompileAnswe
 function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: false }>, report: Report): CompileAnswer {
   if (stripped.type === 'refused') return report.failed('ScriptSyntaxError', stripped, {});
   const { length, most } = stripped;
-  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size`;
+  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for a script of this size`;
   const hint = 'Use fewer enums and namespaces.';
   return report.failed('ScriptTooLargeError', { message, offset: 0, hint }, { length, maxLength: most });
 }
@@ -139,7 +139,10 @@ interface Problem {
   readonly hint?: string;
 }
 
-/** Converts offsets in the repaired text to positions in the model's own source. */
+/**
+ * Collects the diagnostics of a script, and converts offsets in the repaired text to positions in the model's own
+ * source.
+ */
 class Report {
   readonly #source: string;
   readonly #script: RepairedScript;

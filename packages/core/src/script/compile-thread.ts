@@ -4,12 +4,12 @@ import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-mes
 /**
  * Manages one worker thread that parses, and its replacements.
  *
- * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and are sent
- * one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned:
- * native code cannot be interrupted, and the thread ends when that code returns. While too many abandoned threads are
- * alive, jobs are rejected.
+ * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and are sent one
+ * at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned: native
+ * code cannot be interrupted, and the thread ends when that code returns. While too many abandoned threads are alive,
+ * no thread is started, and jobs end with the result `busy`.
  *
- * The thread keeps the process alive only while a caller waits for it.
+ * The thread keeps the process alive only while the thread starts or handles a job.
  */
 export class CompileThread {
   readonly #options: CompileThreadOptions;
@@ -37,7 +37,7 @@ export class CompileThread {
     });
   }
 
-  /** Resolves when a job would start at once, or when the thread could not be started. */
+  /** Starts the thread if there is none. Resolves when the thread has started or could not be started. */
   async warm(): Promise<void> {
     if (this.#state.name === 'none') this.#start();
     if (this.#state.name === 'starting') await this.#state.started;
@@ -227,7 +227,7 @@ type State =
   | { readonly name: 'idle'; readonly worker: Worker }
   | Busy;
 
-/** Resolves when the worker thread has ended, regardless of the time that its native code takes. */
+/** Terminates the worker thread. Resolves when its native code has returned and the thread has ended. */
 async function ended(worker: Worker): Promise<void> {
   await worker.terminate();
 }

@@ -55,21 +55,22 @@ export interface Compiler {
    * with a ToolscriptUsageError, after `close()`.
    *
    * Failures of the script: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError. Failures of the
-   * compiler itself: ScriptCancelledError if it was closed, HarnessBusyError, HarnessInternalError. The cache stores
-   * neither the failures of the compiler nor a missed deadline nor a lack of memory.
+   * compiler itself: ScriptCancelledError if it was closed, HarnessBusyError, HarnessInternalError. The cache does not
+   * store failures of the compiler, a missed deadline, a lack of memory, or the result of a script for which no type
+   * checker was available.
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
-  /**
-   * Starts the worker thread ahead of time. Resolves when a compile would start at once, or when the worker thread
-   * could not be started.
-   */
+  /** Starts the worker thread ahead of time. Resolves when the worker thread has started or could not be started. */
   warm(): Promise<void>;
   /** Ends the worker thread. Compiles that wait end with a ScriptCancelledError. Idempotent. */
   close(): Promise<void>;
   stats(): CompilerStats;
 }
 
-/** Creates a compiler. Its thread starts with the first compile, and never keeps the process alive when idle. */
+/**
+ * Creates a compiler. Its worker thread starts with the first call of `compile` or `warm`, and never keeps the process
+ * alive when idle.
+ */
 export function createCompiler(options: CompilerOptions = {}): Compiler {
   return new ThreadedCompiler(options);
 }
@@ -139,7 +140,7 @@ class ThreadedCompiler implements Compiler {
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type === 'broken')
       this.#onInternalError?.(
-        `The compiler's worker thread failed, so a script was not compiled. If it fails again, report this message with the script: ${result.detail}`,
+        `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
       );
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
@@ -276,7 +277,7 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   },
 };
 
-/** Maximum number of characters in a failure's message, without its frame. */
+/** Maximum number of characters in the message for type errors. A longer message is cut there and ends with `…`. */
 const MAX_MESSAGE = 1_500;
 
 /** The failure for type errors: one line for each error, the frame of the first error, and the hint. */

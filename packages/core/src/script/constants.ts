@@ -14,7 +14,10 @@ import {
 /** Functions that only read their arguments and keep no reference to them. */
 const READERS = new Set(['text', 'emit', 'String', 'structuredClone']);
 const READING_OBJECTS = new Set(['console', 'JSON']);
-/** List methods that change nothing. Their callbacks receive the items, so no item may be an object or a list. */
+/**
+ * List methods that do not change their list. Their callbacks may change items that are objects or lists, so a list
+ * with such items does not count as only read.
+ */
 const READING_METHODS = new Set([
   'at',
   'concat',
@@ -55,9 +58,9 @@ const MAX_READ = 20_000;
 const MAX_CHOICES = 30;
 
 /**
- * Finds the variables of a script that always hold the same literal: declared once, under a unique name, never
- * assigned, and, if the value is an object or a list, never passed to code that could change it. A missed constant
- * costs nothing; a wrong one would reject a good script.
+ * Finds the variables of a script that always hold the same value: declared once, under a unique name, never assigned,
+ * and, if the value is an object or a list, never passed to code that could change the value. A missed constant costs
+ * nothing; a variable that is wrongly found would reject a good script.
  */
 export class Constants {
   readonly #index: SyntaxIndex;
@@ -83,8 +86,9 @@ export class Constants {
   }
 
   /**
-   * The expressions of the successive values of a loop variable or a callback's parameter: `for (const state of
-   * ['open', 'closed'])`. Empty if the values are unknown, or if the script tests the value.
+   * The expressions of the successive values of a loop variable or a callback's parameter:
+   * `for (const state of ['open', 'closed'])`. Empty if the values are unknown or too many, or if the script tests or
+   * changes the value.
    */
   choicesOf(name: string): readonly Node[] {
     let choices = this.#choices.get(name);
@@ -130,7 +134,7 @@ export class Constants {
       const { node } = parent;
       switch (node.type) {
         case 'SpreadElement':
-          // A spread copies the value.
+          // A spread copies the value, but not the objects and lists inside it.
           return isFlat(value) || this.#isGivenToReader(parent);
         case 'MemberExpression':
           return at.key === 'object' && isReadMember(parent, node, value);
@@ -179,7 +183,7 @@ function listOf({ node, key, parent }: Visit): Node | undefined {
   return unwrapped(callee.object);
 }
 
-/** Whether the script's control flow depends on the value. */
+/** Whether the script's control flow may depend on the value. */
 function isAskedAbout(use: Visit): boolean {
   for (let at = use; at.parent !== undefined; at = at.parent) {
     const { node } = at.parent;

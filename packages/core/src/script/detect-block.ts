@@ -39,7 +39,10 @@ interface BlockEnd {
   readonly problem: BlockProblem | undefined;
 }
 
-/** After this number of blocks without a proper close, a block ends at its first closing tag at a line's start. */
+/**
+ * After this number of blocks that ended at their `fallback`, each later block ends at its first closing line, or at
+ * its first closing tag at a line's start.
+ */
 const PATIENCE = 8;
 
 const LESS_THAN = 0x3c;
@@ -50,7 +53,7 @@ export class BlockScanner {
   private lexer = new ScriptLexer();
   private depth = 0;
   private nestedAt: number | undefined;
-  /** The first closing tag at a line's start that did not close the block. */
+  /** The first closing line, or closing tag at a line's start, that did not close the block. */
   private fallback: BlockEnd | undefined;
   private isInLongRun = false;
   private fallbacksTaken = 0;
@@ -64,7 +67,10 @@ export class BlockScanner {
     return this.block?.start;
   }
 
-  /** From this position on, the open block's text belongs to its source only if a proper close follows. */
+  /**
+   * From this position on, the open block's text belongs to its source only if a proper close follows. Undefined while
+   * the block has no `fallback`.
+   */
   get doubtfulFrom(): number | undefined {
     return this.fallback?.sourceEnd;
   }
@@ -110,7 +116,7 @@ export class BlockScanner {
     }
   }
 
-  /** Handles a `<`. If it belongs to the script, the window stays before it. */
+  /** Handles a `<`. If the `<` is ordinary text of the script, the window stays before it. */
   private atTag(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const isLineStart = window.isLineStart(window.index);
@@ -123,7 +129,7 @@ export class BlockScanner {
     return undefined;
   }
 
-  /** Handles a backtick. If it belongs to the script, the window stays before it. */
+  /** Handles a backtick. If the backtick is ordinary text of the script, the window stays before it. */
   private atBacktick(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const head = window.headBefore(window.index);
@@ -138,7 +144,7 @@ export class BlockScanner {
   }
 
   /**
-   * Skips a line of code that starts with three or more backticks: such a line is Markdown around the code, not a
+   * Skips three or more backticks at the start of a line of code: such backticks are Markdown around the code, not a
    * template.
    */
   private passFenceLine(block: OpenBlock, head: string): 'stopped' | undefined {
@@ -172,8 +178,8 @@ export class BlockScanner {
   }
 
   /**
-   * Handles a closing tag or line, from `index` to `end`: the tag or line ends the block, or is stored as the block's
-   * possible end.
+   * Handles a closing tag or line, from `index` to `end`: the tag or line ends the block, closes a nested block, or is
+   * stored as the block's possible end.
    */
   private close(
     block: OpenBlock,
@@ -220,8 +226,8 @@ export class BlockScanner {
   }
 
   /**
-   * Handles an answer that ends inside the block. The block ends at its first closing tag at a line's start; without
-   * such a tag, it ends with the answer.
+   * Handles an answer that ends inside the block. The block ends at its `fallback`; without a `fallback`, it ends with
+   * the answer.
    */
   private endWithAnswer(block: OpenBlock): BlockEnd {
     const { window, fallback } = this;
@@ -265,8 +271,8 @@ export function strayClosingTag(name: string, raw: string): AnswerSegment {
 }
 
 /**
- * The index in `raw` at which the source starts. The source starts on the line after the opening tag, or directly after
- * the tag if the rest of that line is not blank.
+ * The index in `raw` at which the source starts. After an opening tag, the source starts on the next line, or directly
+ * after the tag if the rest of the tag's line is not blank.
  */
 function startOfSource({ block, sourceEnd }: BlockEnd, raw: string): number {
   const body = block.bodyStart - block.start;
@@ -318,8 +324,8 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
 /**
- * Emits the text of an open block that certainly belongs to the block's source, piece by piece. All pieces and the
- * `rest`, joined, are the source.
+ * Emits, piece by piece, the text that certainly belongs to the source of an open block. All pieces and the `rest`,
+ * joined, are the source.
  */
 export class SourceEmitter {
   /**

@@ -252,7 +252,7 @@ export class ScriptLexer {
     }
   }
 
-  /** Handles a sign. `++` and `--` do not change whether a value or an operator precedes. */
+  /** Handles a sign. After `++` or `--`, the kind of the token before these signs counts again. */
   private takeSign(character: number): void {
     if (this.previous === character) {
       this.token = this.tokenBeforeSign;

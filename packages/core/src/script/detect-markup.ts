@@ -1,6 +1,6 @@
 import type { ScriptLanguage } from '../protocol/script.js';
 
-/** Names of the tags around a model's reasoning. The detector never scans the content of these tags. */
+/** Names of the tags around a model's reasoning. The detector finds no scripts inside these tags. */
 export const REASONING_TAGS: readonly string[] = ['thinking', 'think'];
 
 export interface TagMatch {
@@ -104,7 +104,7 @@ const SCRIPT_INFO_SO_FAR = /[ \t]{0,16}(?:[a-z]{1,10}(?:[ \t]{1,16}(?:[a-z-]{1,1
 export interface TextFence {
   readonly character: number;
   readonly length: number;
-  /** Width of the text before the fence on its line. */
+  /** Number of characters before the fence on its line. */
   readonly indent: number;
 }
 
@@ -132,7 +132,7 @@ export function endOfRun(text: string, index: number): number {
   return end;
 }
 
-/** Matches the rest of a line after its opening backticks, if this rest makes the fence a script's. */
+/** Matches the rest of a line after its opening backticks, if this rest marks the fence as a script. */
 export function matchScriptInfo(text: string, index: number, isLast: boolean): Match<ScriptFenceMatch> {
   const info = isLast ? SCRIPT_INFO_AT_END : SCRIPT_INFO;
   info.lastIndex = index;

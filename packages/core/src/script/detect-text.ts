@@ -32,7 +32,7 @@ interface OpenSpan {
   readonly start: number;
   /** The fence that this run opens if the line ends without another backtick. */
   fence: TextFence | undefined;
-  /** Position of the first tag inside the span, which is text only if the span closes. */
+  /** Position of the first tag inside the span. The tag is text only if the span closes. */
   heldFrom: number | undefined;
 }
 
@@ -237,8 +237,8 @@ export class TextScanner {
   }
 
   /**
-   * Handles the end of a paragraph in which the run did not close. The run opened no code span, so the held text is
-   * read again as plain text.
+   * Handles the end of a paragraph that contains no closing run for the span. The opening run then opens no code span,
+   * so the held text is read again as plain text.
    */
   private failSpan(span: OpenSpan): Step {
     this.span = undefined;

@@ -13,15 +13,15 @@ import { AnswerWindow, GrowingText } from './detect-window.js';
  * the answer was split into deltas. The time is linear in the answer's length.
  *
  * - `<tool-calls> … </tool-calls>` is a script. Spaces may precede `>`, and `lang="ts"` or `lang="js"` may name the
- *   language; with any other attribute the tag is text. Only a closing tag of the same name closes a block.
- * - A line of three or more backticks and `ts tool-calls` (or `typescript`, `js`, `javascript`) opens a script too,
- *   indented by three spaces at most; a line of at least as many backticks and nothing else closes it.
+ *   language; with any other attribute the tag is text. Only a closing tag of the same name closes the script.
+ * - A line of three or more backticks, indented by three spaces at most, and `ts tool-calls` (or `typescript`, `js`,
+ *   `javascript`) opens a script too; a line of at least as many backticks and nothing else closes it.
  * - Every other fence, `~~~` included, is text to its closing line or to the end of the answer. It may be indented and
  *   may follow list markers.
  * - A code span is text: a run of backticks to the next run of the same length in the same paragraph. A blank line, a
  *   line that begins with an opening tag, and a fence end the paragraph, so that a stray backtick hides no later block.
  *   Runs of more than 32 backticks are plain text.
- * - `<thinking>` and `<think>` hold reasoning, which is never scanned. Reasoning without a closing tag reaches the
+ * - `<thinking>` and `<think>` hold reasoning, in which no script is found. Reasoning without a closing tag reaches the
  *   answer's end.
  * - Inside a script, strings, templates, comments and regular expressions hide a closing tag. If the answer ends
  *   without a close, the first closing tag at a line's start ends the block as malformed, and detection continues after
@@ -55,8 +55,8 @@ export interface DetectorOptions {
 /**
  * Creates a detector for one answer.
  *
- * @throws ToolscriptUsageError if a tag's name is not a plain XML name, or is one of the reasoning tags; `push`
- *   throws it if the delta is not a string or the answer has ended.
+ * @throws ToolscriptUsageError if a tag's name is not a plain XML name, or is one of the reasoning tags. `push` throws
+ *   the same error if the delta is not a string or the answer has ended.
  */
 export function createDetector(options: DetectorOptions = {}): Detector {
   const { tags = ['tool-calls'], fences = true, sourceDeltas = false } = options;
@@ -190,7 +190,7 @@ export class AnswerScanner {
     this.isPlain = this.state === 'text' && this.text.isPlain && !window.isCarrying;
   }
 
-  /** Continues to the next change of state. Returns false if the window is consumed. */
+  /** Continues to the next change of state. Returns false if the scanner needs more text. */
   private advance(): boolean {
     switch (this.state) {
       case 'text':

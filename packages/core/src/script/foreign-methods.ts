@@ -4,20 +4,20 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped, walk, type Node, type Visit } from './syntax.js';
 
 /**
- * Methods of other languages that no JavaScript object has, with their replacements. Results are data and have no
- * methods of their own, so a call of such a method throws on any object.
+ * Methods of other languages that lists, strings and plain objects of JavaScript lack, with their replacements. Results
+ * of tools are data and have no methods of their own, so a call of such a method throws.
  */
 const FOREIGN: ReadonlyMap<string, string> = new Map(
   Object.entries({
     append: '.push(item)',
     extend: '.push(...items)',
     contains: '.includes(item)',
-    containsKey: 'key in object, or .has(key) of a Map',
-    has_key: 'key in object, or .has(key) of a Map',
+    containsKey: 'key in object` or, for a Map, `.has(key)',
+    has_key: 'key in object` or, for a Map, `.has(key)',
     isEmpty: '.length === 0',
     is_empty: '.length === 0',
     len: '.length',
-    size: '.length, or .size of a Map or Set',
+    size: '.length` or, for a Map or Set, `.size',
     items: 'Object.entries(object)',
     iteritems: 'Object.entries(object)',
     strip: '.trim()',
@@ -39,7 +39,7 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
     last: '.at(-1)',
     count: '.length',
     unwrap: 'the value itself',
-    toList: 'the list itself, or Array.from(items)',
+    toList: 'the list itself, or `Array.from(items)`',
     to_s: 'String(value)',
     to_i: 'Number(value)',
   }),

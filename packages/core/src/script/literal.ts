@@ -85,7 +85,7 @@ class Evaluation {
 
   of(expression: Node, depth = 0): Known {
     if (depth > DEEPEST || this.#constants?.mayRead() === false) return UNKNOWN;
-    // The check does not judge a value that the script declares as `any`.
+    // The check does not judge a value that the script declares as `any`, `unknown` or `never`.
     if (this.#constants !== undefined && isUntyped(expression)) return UNKNOWN;
     const node = unwrapped(expression);
     switch (node.type) {

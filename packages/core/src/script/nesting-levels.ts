@@ -109,7 +109,7 @@ export const PREFIX_WORDS = new Set(['typeof', 'void', 'delete', 'await', 'new',
 /** Words that add one level before an operand in types, and are names elsewhere. */
 export const TYPE_WORDS = new Set(['keyof', 'unique', 'readonly', 'infer', 'asserts', 'extends', 'abstract']);
 
-/** Operators between two operands of one expression or type, and names elsewhere. */
+/** Words that may connect the operand after them to the code before them, and are names elsewhere. */
 export const JOINING_WORDS = new Set(['as', 'is', 'satisfies', 'implements', 'async', 'of']);
 
 export const OPERATOR_WORDS = new Set(['in', 'instanceof']);

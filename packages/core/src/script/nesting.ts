@@ -86,7 +86,7 @@ class NestingScan {
   #fresh = false;
   /** True inside a namespace's name, where each dot nests another namespace. */
   #inNamespaceName = false;
-  /** The block depth of the deepest `var` so far. */
+  /** The greatest nesting depth of a `var` so far. */
   #varDepth = 0;
   #hoisted = 0;
   #excess: Excess | undefined;
@@ -245,8 +245,8 @@ class NestingScan {
   }
 
   /**
-   * Reads a regular expression. After a block, the `/` may be a division instead, so brackets in the pattern count as
-   * nesting.
+   * Reads a regular expression. After a block, a `)` or a `>`, the `/` may be a division instead, so brackets in the
+   * pattern count as nesting.
    */
   #regularExpression(): void {
     const ambiguous = this.#before === 'block' || this.#word === ')' || this.#word === '>';

@@ -30,8 +30,7 @@ export class LineWeight {
 
 /**
  * Maximum weight: the sum of the lengths of the lines with errors. An error takes 6 bytes for each character of its
- * line, so the maximum is about 100 MB. A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000
- * words.
+ * line, so the maximum is about 100 MB. A line of 20 KB with 820 words and operators exceeds the maximum.
  */
 const MAX_WEIGHT = 2 ** 24;
 

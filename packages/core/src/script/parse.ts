@@ -63,14 +63,14 @@ function excessProblem({ kind, offset }: Excess): ParseProblem {
       code: 'ScriptSyntaxError',
       message: 'The script has too many character properties (`\\p{…}`) in its regular expressions.',
       offset,
-      hint: 'Put the pattern into a variable and use it several times.',
+      hint: 'Put the pattern into a variable, and use the variable several times.',
     };
   }
   return {
     code: 'ScriptSyntaxError',
     message: 'The script is nested too deeply here.',
     offset,
-    hint: 'Put parts of it into separate variables or functions; build large data in a loop.',
+    hint: 'Put parts of the script into separate variables or functions; build large data in a loop.',
   };
 }
 

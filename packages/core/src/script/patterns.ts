@@ -7,7 +7,7 @@ import type { SyntaxIndex } from './syntax-index.js';
  */
 const CERTAIN = /unterminated|unmatched|nothing to repeat|lone quantifier|\\ at end|out of order|range out/i;
 
-/** Regular expressions that no engine accepts. */
+/** Reports regular expressions that no engine accepts. */
 export function findBadPatterns(index: SyntaxIndex): ParseProblem[] {
   const problems: ParseProblem[] = [];
   for (const { node } of index.badPatterns) {

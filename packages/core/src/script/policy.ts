@@ -9,7 +9,7 @@ export interface PolicyViolation {
   readonly offset: number;
 }
 
-const USE_TOOLS = 'Everything a script can use is a global: call `await tools.NAME(args)`, and leave this out.';
+const USE_TOOLS = 'Everything a script can use is a global: call `await tools.NAME(args)` without an import.';
 const WRITE_DIRECTLY = 'Write the code directly in the script, as a function if it is needed several times.';
 
 const GLOBAL_OBJECTS = new Set(['globalThis', 'window', 'self', 'global']);
@@ -17,7 +17,10 @@ const CODE_MAKERS = new Set(['eval', 'Function']);
 const CODE_MAKER_KIN = new Set(['AsyncFunction', 'GeneratorFunction', 'AsyncGeneratorFunction']);
 const FORWARDERS = new Set(['call', 'apply', 'bind']);
 
-/** Finds every banned construct, in source order. Reading a member, as in `error.constructor.name`, is allowed. */
+/**
+ * Finds the banned constructs of a parsed script, in source order. Reading a member, as in `error.constructor.name`, is
+ * allowed.
+ */
 export function findViolations(index: SyntaxIndex): PolicyViolation[] {
   const found: PolicyViolation[] = [];
   // defence: no-modules
@@ -90,8 +93,8 @@ function codeMakerContext(index: SyntaxIndex): CodeMakerContext {
   const context: CodeMakerContext = { isDeclared: (name) => index.declared.has(name), holders, functionNames };
   const valued: [name: string, value: Node][] = [];
   for (const [name, visits] of index.declared) {
-    // A name that is declared twice may have another meaning at its use. The check skips it, because a missed fault is
-    // better than a false rejection.
+    // A name that is declared twice may have another meaning at its use. The check skips such a name, because a missed
+    // fault is better than a false rejection.
     if (visits.length !== 1) continue;
     for (const { key, parent } of visits) {
       if (parent?.node.type === 'FunctionDeclaration' && key === 'id') functionNames.add(name);
@@ -180,9 +183,7 @@ function codeMakerName(target: Node, context: CodeMakerContext): string | undefi
   return isFunctionConstructor(target, context) ? 'constructor' : undefined;
 }
 
-/**
- * Whether the node is `x.constructor` and x is known to be a function: a function itself, or another `.constructor`.
- */
+/** Whether the node is `x.constructor` and x is known to be a function, or the prototype of a function. */
 function isFunctionConstructor(node: Node, context: CodeMakerContext): boolean {
   if (node.type !== 'MemberExpression' || memberName(node) !== 'constructor') return false;
   const object = unwrapped(node.object);

@@ -10,7 +10,7 @@ import { toolNaming, type ToolCall } from './tool-calls.js';
 const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const GATHERING = new Set(['all', 'allSettled', 'any', 'race']);
 
-/** A call that returns a promise. Its work is aborted if the script ends first. */
+/** A call that returns a promise. Its work is aborted if the script ends before the work does. */
 export interface PromiseCall {
   readonly visit: Visit;
   readonly node: NodeOf<'CallExpression'>;
@@ -124,7 +124,7 @@ function gathering(visit: Visit): PromiseCall[] {
   return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
 }
 
-/** The call, if it calls an unknown tool: `tools[name](…)`; otherwise empty. */
+/** The call, if it calls a tool by a computed name: `tools[name](…)`; otherwise empty. */
 function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node as NodeOf<'CallExpression'>;
   const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;

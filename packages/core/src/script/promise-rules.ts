@@ -20,9 +20,9 @@ const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
 /**
- * Reports uses of a promise as if the promise were its value. `void tools.x()` and `const p = tools.x()` are
- * deliberate. Uses that no author can intend are errors: a promise that is converted to text or returned inside a
- * value, and a call in a function that a list method calls for each item without waiting.
+ * Reports uses of a promise as if the promise were its value. `void tools.x()`, and `const p = tools.x()` with a later
+ * use of `p`, are deliberate. Uses that no author can intend are errors: for example, a promise that is converted to
+ * text or returned inside a value, and a call in a function that a list method calls for each item without waiting.
  */
 export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   return [
@@ -39,7 +39,8 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
   const message = `${namedCall(call)} returns a promise, and this promise is ${what}. ${adviceFor(call, isInList)}`;
-  // If the promise is only one of the two values of the tested expression, the script may test which value it has.
+  // If the promise is only one of the two values of the tested expression, the script may intend to test which of the
+  // two values the expression has.
   const isAsked = code === 'promise-in-condition' && child.node === chainOf(call.visit).node;
   const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
   return { severity, code, message, offset: call.node.start };
@@ -98,8 +99,8 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
 }
 
 /**
- * Reports `await tools.x`, `tools.x;` as a statement, and `return tools.x` at the script's top level, because a script
- * must not return a function.
+ * Reports a tool that the script names but does not call: `await tools.x`, `tools.x;` as a statement, and
+ * `return tools.x` at the script's top level.
  */
 function uncalledTools(index: SyntaxIndex): Finding[] {
   return (index.references.get('tools') ?? []).flatMap((start) => {

@@ -151,7 +151,7 @@ function callOf(
 
 function uncalledNote(name: string, offset: number): RepairNote {
   const what = name === '' ? 'the function' : `${name}()`;
-  const message = `Nothing calls ${what}, so its code does not run. It needs arguments that a script does not receive. End the script with \`return await\` and a call with these arguments.`;
+  const message = `Nothing calls ${what}, so its code does not run. The function needs arguments that a script does not receive. End the script with \`return await\` and a call with these arguments.`;
   return { code: 'uncalled-function', message, severity: 'warning', offset };
 }
 
@@ -210,7 +210,7 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
   if (last === undefined) return undefined;
   return treeRepair(
     'repair-unawaited-call',
-    'The last statement starts an async function without waiting for it. The call is awaited, and its result is returned. ' +
+    'The last statement calls an async function without `await`. The call is now awaited, and the script returns the result. ' +
       'Write `return await …`.',
     [{ start: last.start, end: last.start, text: 'return await ' }],
     { severity: 'warning' },

@@ -6,8 +6,8 @@ import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 
 /**
- * Removes module syntax that changes nothing in a script: imports of types, imports of names that are tools, `export`
- * before a declaration, lists of exports. `module.exports = x` is read as `export default x`.
+ * Removes or replaces module syntax that a script does not need: imports of types, imports of names that are tools,
+ * `export` before a declaration, lists of exports. `module.exports = x` is read as `export default x`.
  */
 export function repairModules(
   index: SyntaxIndex,
@@ -137,7 +137,7 @@ function toolBindings(
     if (meant === undefined) return undefined;
     const isPlain = local === 'tools' || meant === fit.holder(local) || meant === fit.fitting([local]);
     if (isPlain) continue;
-    // Unlike the import, a declaration that replaces it does not exist before its line.
+    // Code before an import can use the imported names. Code before a declaration cannot use the declared names.
     const isEarly = (index.references.get(local) ?? []).some(({ node }) => node.start < specifier.start);
     if (isEarly) return undefined;
     bindings.push({ local, path: meant });

@@ -11,8 +11,8 @@ const MAX_HINTS = 5;
 const MAX_SUGGESTIONS = 3;
 
 /**
- * Inserts `tools.` before the name of a tool that is called without it, if exactly one tool fits: `read_file(…)`,
- * `github.list(…)`, `codemode.add(…)`. If no tool fits, a note names the likely tools.
+ * Inserts `tools.` before the name of a tool that a script calls without this prefix, if exactly one tool fits:
+ * `read_file(…)`, `github.list(…)`, `codemode.add(…)`. If no tool fits, a note may name similar tools.
  */
 export function repairToolNames(
   index: SyntaxIndex,

@@ -22,10 +22,10 @@ export type RepairedScript = {
 );
 
 /**
- * Repairs common mistakes of models in a script, and parses the script. Repairs that keep the text's length overwrite
- * parts of the text with spaces. Repairs that change the length are made only if the text does not parse, or if the
- * syntax tree shows that they are needed. If no repair helps, the problems are those of the original text. `toolNames`:
- * the names as scripts write them. Omitted: no name is treated as a tool's.
+ * Repairs common mistakes of models in a script, and parses the script. Repairs that are valid for any text replace
+ * characters in place. Other repairs are made only if the text does not parse, or if the syntax tree shows that they
+ * are needed. If no repair helps, the problems are those of the original text. `toolNames`: the names as scripts write
+ * them. Omitted: no name is treated as the name of a tool.
  */
 export function parseWithRepairs(source: string, toolNames?: readonly string[]): RepairedScript {
   const surface = repairSurface(source);

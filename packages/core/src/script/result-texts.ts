@@ -47,7 +47,7 @@ interface Held {
   readonly path: readonly (string | number)[];
 }
 
-/** The outermost expression that still denotes a part of the result, or converts it to text. */
+/** The outermost expression that still denotes a part of the result, or the method that converts this part to text. */
 function valueOf({ at, path }: Held): Held {
   const { visit, path: members } = memberPath(at);
   const held = { at: visit, path: [...path, ...members] };

@@ -24,10 +24,11 @@ interface LinkedPart {
  * A script and the saved scripts that it can run, as one function expression, so that they share a sandbox, and with it
  * calls, limits, approvals, the journal and the memory image.
  *
- * Each script keeps the function that its own compilation made, so no script sees the variables of another. A view of
- * `tools` shadows the real one. In this view, a tool that runs a saved script first calls the real tool, which checks
- * the input, and then the saved script's function. The names around the functions contain the hash of all sources. No
- * source can contain this hash, so no script can use these names. The lines of the script itself keep their numbers.
+ * Each script keeps the function that its own compilation made, so no script sees the variables of another. In each of
+ * these functions, a view shadows the real `tools`. In this view, a tool that runs a saved script first calls the real
+ * tool, which checks the input, and then the saved script's function. The names around the functions contain the hash
+ * of all sources. No source can contain this hash, so no script can use these names. The lines of the script itself
+ * keep their numbers.
  */
 export class ScriptLinks {
   readonly javascript: string;

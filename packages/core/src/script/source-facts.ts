@@ -13,7 +13,7 @@ import { formatPath } from '../text/value-path.js';
 export interface SourceFacts {
   /** Type-only syntax: it does not exist when the script runs. */
   readonly types: readonly Range[];
-  /** Blocks of `try` whose failure is caught. */
+  /** Blocks of `try` statements that have a `catch`. */
   readonly tried: readonly Range[];
   /** Calls in source order; an outer call precedes the calls inside it. */
   readonly calls: readonly CallFact[];
@@ -25,7 +25,7 @@ export interface SourceFacts {
   readonly provided: readonly string[];
   /** Members that the script only tests: `if (a.b)`, `a.b === undefined`. */
   readonly tested: readonly string[];
-  /** Names that the script tests with `typeof`, or as members of `globalThis`. */
+  /** Names that the script tests with `typeof`, or reads as members of `globalThis`. */
   readonly asked: readonly string[];
   /** Variables whose absence the script handles: `if (x)`, `x ?? y`. */
   readonly doubted: readonly string[];
@@ -39,8 +39,8 @@ export interface SourceFacts {
   /** Offsets of members whose object is itself a member that the script assigns: `state.value = …; state.value.x`. */
   readonly afterAssigned: readonly number[];
   /**
-   * Variables about which TypeScript knows less than the script: they receive other values, or members under computed
-   * names.
+   * Variables about which TypeScript knows less than the script, for example because they receive other values, or
+   * members under computed names.
    */
   readonly loose: readonly string[];
   /** Variables with a type annotation. */
@@ -55,11 +55,13 @@ export interface SourceFacts {
   readonly functions: readonly Range[];
   /** Comparisons with `==` and `!=`. */
   readonly coercions: readonly Range[];
-  /** The start of the cases of each `switch`, and whether the `switch` has a default. */
+  /** The start offsets of the values of each `switch`'s cases, and whether the `switch` has a default. */
   readonly switches: readonly SwitchFact[];
   /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly ownShapes: readonly string[];
-  /** Uses of variables that are loose, or that later facts may show to be loose, each up to the end of its chain. */
+  /**
+   * Uses of variables that are loose, annotated, or changed by a collecting method, each up to the end of its chain.
+   */
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters that the script declares. */
   readonly ownTypes: readonly string[];
@@ -69,7 +71,7 @@ export interface SourceFacts {
   readonly added: readonly Range[];
   /** Faults of the script that are found without types. */
   readonly refusals: readonly Finding[];
-  /** True if `this` or a prototype receives members under computed names, so that no class is fully known. */
+  /** True if `this` or a prototype receives members that the source never names, so that no class is fully known. */
   readonly hasOpenClasses: boolean;
 }
 
@@ -81,15 +83,18 @@ interface SwitchFact {
 export interface CallFact {
   readonly start: number;
   readonly end: number;
-  /** Empty for a call that is not a tool call. */
+  /** The name of the called tool; empty for a call that is not a tool call. */
   readonly tool: string;
   /** The variable on which a collecting method is called (`list.push(…)`); empty otherwise. */
   readonly collects: string;
   /** True for `JSON.parse(…)`. */
   readonly isParse: boolean;
-  /** True if one of the call's arguments is an object that spreads others: `{ ...defaults, id }`. */
+  /** True if one of the call's arguments is an object literal with a spread: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
-  /** For a tool call: the known parts of the tool's arguments. A call in a loop has one entry for each value. */
+  /**
+   * For a tool call: the known parts of the tool's arguments. If the arguments depend on a loop variable, there is one
+   * entry for each value of this variable.
+   */
   readonly known?: readonly KnownArgument[];
 }
 
@@ -323,7 +328,7 @@ class FactCollector {
       this.#copied.push([name, holder.id.name]);
   }
 
-  /** Records the target of an assignment, or of a `for … of`. */
+  /** Records the target of an assignment, of `++` or `--`, or of a `for … of` or `for … in`. */
   #assign(target: Node): void {
     const inner = unwrapped(target);
     switch (inner.type) {
@@ -365,7 +370,10 @@ class FactCollector {
     if (name === 'reduce' || name === 'reduceRight' || name === 'Proxy') this.#loose.add(id.name);
   }
 
-  /** Marks the value as open: it receives members that the source never names. */
+  /**
+   * Marks the variable at the start of the expression as loose: the expression's value receives members that the source
+   * never names. If the value is `this` or a prototype, no class is fully known.
+   */
   #open(object: Node): void {
     const inner = unwrapped(object);
     const { root, isThis } = this.#chains.of(inner);

@@ -5,12 +5,12 @@ export interface SyntaxIndex {
   readonly program: Program;
   /** Calls, `new` and tagged templates. */
   readonly calls: readonly Visit[];
-  /** Modules, dynamic imports, meta properties, decorators: scripts with such constructs are rejected. */
+  /** Imports, exports, meta properties and decorators. The policy rejects most of these constructs. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
   /** Uses of `await` and `for await`. */
   readonly awaits: readonly Visit[];
-  /** For each name, the number of members of the script's own objects and classes. */
+  /** For each name, the number of members with this name in the script's own objects and classes. */
   readonly methods: ReadonlyMap<string, number>;
   /** Object and array patterns. */
   readonly patterns: readonly Visit[];
@@ -144,7 +144,10 @@ function recordName(
   else found.push(visit);
 }
 
-/** The role of an identifier: the declaration of a variable or its use. Undefined for the name of a member. */
+/**
+ * The role of an identifier: the declaration of a variable, or the use of a variable. Undefined for the name of a
+ * member or a label.
+ */
 export function nameUse(visit: Visit): 'declared' | 'referenced' | undefined {
   if (isMemberName(visit)) return undefined;
   return isBinding(visit) ? 'declared' : 'referenced';

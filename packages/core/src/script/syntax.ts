@@ -1,6 +1,6 @@
 import { visitorKeys, type Node as ParserNode, type Program } from 'oxc-parser';
 
-/** The parser's own tree (ESTree with TypeScript), without parentheses. Offsets count UTF-16 units. */
+/** A node of the parser's own tree (ESTree with TypeScript), without parentheses. Offsets count UTF-16 units. */
 export type Node = ParserNode;
 export type { Program };
 export type NodeOf<Type extends Node['type']> = WithType<Node, Type>;
@@ -17,7 +17,7 @@ const TYPE_WRAPPERS = [
   'ChainExpression',
 ];
 
-/** Whether the node only wraps another node: to describe its type, to end an optional chain, or in parentheses. */
+/** Whether the node only wraps another node, as type assertions, optional chains and parentheses do. */
 export function isTransparent(node: Node): node is Node & { expression: Node } {
   return TYPE_WRAPPERS.includes(node.type) || node.type === 'ParenthesizedExpression';
 }
@@ -83,7 +83,7 @@ export function isWritten(visit: Visit): boolean {
   }
 }
 
-/** Visits every node in source order, parents first. Not recursive: a deep tree costs memory, not stack. */
+/** Visits every node in source order, parents first. The walk is not recursive: a deep tree costs memory, not stack. */
 export function walk(program: Node, enter: (visit: Visit) => void): void {
   const open: Visit[] = [{ node: program, key: '', parent: undefined }];
   for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {

@@ -110,7 +110,7 @@ function namesIn(pattern: Node, path: string): [local: string, path: string][] {
   });
 }
 
-/** Whether a variable is declared once, under a unique name, and never changes. */
+/** Whether a variable is declared once, under a unique name, and never assigned again. */
 export function isConstant({ declared, references }: SyntaxIndex, name: string): boolean {
   return declared.get(name)?.length === 1 && !(references.get(name) ?? []).some(isWritten);
 }

@@ -31,10 +31,11 @@ export class ToolFit {
   }
 
   /**
-   * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
-   * `tools.add`, and the end of a name including its namespace means the tool if no other tool's name has this end:
-   * `github.list` for `mcp.github.list`. Undefined if no tool or several tools fit, and for the last part of a name
-   * alone: `clear` may be a missing function of the script, and `notes.clear` has effects.
+   * Returns the one tool that a path can mean, in the form that scripts write: `tools.github.list` for `github.list`,
+   * `tools.add` for `codemode.add`. The end of a longer name also means its tool, if this end includes a namespace and
+   * no other tool's name has the same end: `github.list` for `mcp.github.list`. Returns undefined if no tool or several
+   * tools fit, and for the last part of a name alone: `clear` may be a missing function of the script, and
+   * `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {
     const path = written.map(identifierName);

@@ -6,17 +6,19 @@ import { hasEnded, type ScriptTasks } from './script-tasks.js';
 const TURN_MS = 8;
 
 /**
- * Maximum number of characters of answers that wait for delivery. Above it, no answer is created until the delivery.
+ * Maximum number of characters of answers that wait for delivery. Above this number, no answer is created until the
+ * delivery.
  */
 const MAX_PENDING_UNITS = 4_194_304;
 
-/** Maximum number of characters of all answers to one script. Above it, the script gets no further answers. */
+/** Maximum number of characters of all answers to one script. Above this number, the script gets no further answers. */
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
  * Answers a script's calls to the catalog and to tasks. An answer can be large and slow to create, and a script chooses
  * how many answers it requests. So answers are created over several turns of the event loop. Creation pauses while the
- * answers that wait for delivery exceed a maximum, and ends when all answers of the script exceed a maximum.
+ * answers that wait for delivery exceed MAX_PENDING_UNITS, and ends when the total of all answers to the script exceeds
+ * MAX_TOTAL_UNITS.
  */
 export class BuiltinAnswers {
   readonly #settle: (call: SandboxCall, result: CallResult) => void;
@@ -143,13 +145,14 @@ function answer(value: unknown): CallResult {
 const MAX_SHOWN_ID = 80;
 
 /**
- * The common prefix of the ids of one run's tasks; the index of the call follows. The runtime generates the same ids.
+ * The common prefix of the ids of one run's tasks; the index of the call follows. The guest's bridge generates the same
+ * ids.
  */
 export function taskIdStart(runId: string): string {
   return `task_${runId}_`;
 }
 
-/** Answers a script's `tools.spawn.list`, `read`, `wait` and `cancel`. They are not tool calls. */
+/** Answers a script's calls to `tools.spawn.list`, `read`, `wait` and `cancel`, which are not tool calls. */
 export class TaskCalls {
   readonly #tasks: ScriptTasks;
   readonly #ownIdStart: string;
@@ -237,8 +240,8 @@ export class TaskCalls {
 }
 
 /**
- * Parses the guest's arguments of a call to `sleep`, `catalog` or `tools.spawn`. Throws a `TypeError` unless they are
- * a record.
+ * Parses the guest's arguments of a call whose name starts with `$`. Throws a `TypeError` if the arguments are not a
+ * record.
  */
 export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {
   const parsed = parseJson(argsJson);

@@ -6,7 +6,7 @@ const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 
 /** A guest's stack in the model's own lines. */
 export interface MappedStack {
-  /** The position of the script's innermost frame. */
+  /** The position of the innermost frame in `script.ts`. */
   position: SourcePosition | undefined;
   /** The innermost frame, if it is in a saved script. */
   saved: ScriptPosition | undefined;

@@ -4,9 +4,9 @@ import { sha256 } from '../text/crypto.js';
 import type { ScriptStart } from './script-start.js';
 
 /**
- * Receives every settlement and every intent of a script. The entries are the script's start, each settlement before it
- * is delivered, and each intent before its effect starts. Their order suffices to replay the script to the same point.
- * A method that returns a promise is awaited.
+ * Stores the data that a later process needs to resume a script: the script's start, each intent before its effect
+ * starts, each decision, each settlement before its delivery, and the ends of calls. The order of the entries suffices
+ * to replay the script to the same point. Callers await the promises that `decided`, `intended` and `delivered` return.
  */
 export interface ScriptJournal {
   /** False if nothing is written; callers need not prepare entries then. */
@@ -18,7 +18,7 @@ export interface ScriptJournal {
   decided(approvalId: string, decision: Decision): void | Promise<void>;
   /** Stores the intent of a call before the call is executed. If the method throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
-  /** Stores the end of a call with effects while nothing can be delivered to the guest. */
+  /** Stores the end of a call with effects or of a detached task while nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
   /** Stores the calls that a script made between the last delivery and its suspension. */
   made(calls: readonly TapeCall[]): void;
@@ -63,9 +63,7 @@ export class CallJournal {
   readonly #onFailure: (error: unknown) => void;
   /** Calls whose ends must be stored in case of a crash: those with effects, and detached tasks. */
   readonly #awaited = new Set<number>();
-  /**
-   * The answers of calls that have not ended: answers that were delivered, and answers that will never be delivered.
-   */
+  /** The answers of calls that have not ended: answers that were delivered, and answers that could not be delivered. */
   readonly #answers = new Map<number, Settlement>();
   /** The ends of calls, until their answers are delivered. */
   readonly #ends = new Map<number, EndedCall>();
@@ -150,7 +148,10 @@ export class CallJournal {
   }
 }
 
-/** Maximum number of characters of results that go to the guest at once; the rest follows in the next batch. */
+/**
+ * The number of characters of results above which a batch for the guest is complete. The result that exceeds this
+ * number still belongs to the batch.
+ */
 const MAX_BATCH_UNITS = 4_194_304;
 
 /** The results of calls, until they are delivered to the guest. */
@@ -173,7 +174,7 @@ export class SettlementQueue {
     return new Set(this.#settlements.map(({ callIndex }) => callIndex));
   }
 
-  /** Removes and returns the first results, up to the maximum of a batch. */
+  /** Removes and returns the first results: those of the next batch. */
   takeBatch(): Settlement[] {
     let units = 0;
     let count = 0;
@@ -312,7 +313,10 @@ export class Replay {
     this.#mayEnd = mayEnd;
   }
 
-  /** Compares the guest's calls with the tape. Returns the difference; undefined if the guest made the same calls. */
+  /**
+   * Compares the guest's calls with the tape. Returns a clause about the difference; undefined if the guest made the
+   * same calls.
+   */
   accept(calls: readonly SandboxCall[]): string | undefined {
     for (const call of calls) {
       if (call.callIndex !== this.#nextCall++) return 'it numbered its calls differently';

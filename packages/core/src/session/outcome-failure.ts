@@ -77,7 +77,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
     case 'unrestorable':
       return scriptFailure(
         'SuspensionError',
-        'This process cannot restore the suspended script from its stored data. Resume the script with the release of Toolscript that started it.',
+        'This process cannot restore the suspended script from its stored data. Resume the script with the release of Toolscript and the runtime that started it.',
         {
           metadata: facts,
         },
@@ -99,7 +99,7 @@ function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts'
   const message =
     why === 'taken'
       ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.'
-      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Check the store, then call harness.recover(scriptId).';
+      : 'The store of scripts failed, so the script was interrupted. Check the store, then call harness.recover(scriptId) to continue from the stored entries.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
@@ -111,7 +111,7 @@ function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
   if (refused !== undefined) return thrownFailure(refused, sources);
   return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
-    hint: 'Only tool calls and sleep() settle by themselves. Resolve every `new Promise` in the script.',
+    hint: 'Only calls to tools, sleep() and catalog settle by themselves. Resolve every `new Promise` in the script.',
     metadata: sources.facts,
   });
 }
@@ -137,7 +137,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   const hint = hintForMissingName(error.name, error.message) ?? hintForBudget(own, sources) ?? inSaved;
   const failure = scriptFailure(
     own ?? 'ScriptRuntimeError',
-    message === '' ? 'The script threw an error without a message.' : message,
+    message === '' ? 'The script threw a value without a message. Throw an Error with a message.' : message,
     {
       stack: stackText(error.name, error.message, mapped.text),
       ...(hint === undefined ? {} : { hint }),
@@ -167,7 +167,10 @@ function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: Fa
   return `The limit is maxBuiltinCalls (${maxBuiltinCalls}). Request more at once, or wait longer each time. The host can raise limits.maxBuiltinCalls.`;
 }
 
-/** Converts the engine's name for exceeding one of its own limits, because scripts see such errors as RangeErrors. */
+/**
+ * Converts the engine's own error name `InternalError`, for an exceeded limit of the engine, to the standard name
+ * `RangeError`.
+ */
 function publicName(name: string): string {
   return name === 'InternalError' ? 'RangeError' : name;
 }

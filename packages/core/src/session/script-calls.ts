@@ -153,7 +153,7 @@ export class ScriptCalls {
     this.#follow(this.#options.facade.resumeCall(call), { callIndex }, { toolName: tool, callId, position }, task);
   }
 
-  /** Rejects a call that had started when its process ended. */
+  /** Rejects a call that had started in an earlier process and whose outcome is unknown. */
   rejectUnknown(call: { callIndex: number }): void {
     const { earlier, settle } = this.#options;
     const known = earlier?.operation(call.callIndex);
@@ -225,7 +225,7 @@ export class ScriptCalls {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
 
-  /** The positions of timers that have not fired; undefined for an interval, which restarts itself. */
+  /** The positions of timers that have not fired; undefined for an interval that has restarted itself. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;
     return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
@@ -374,9 +374,9 @@ function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'p
 }
 
 /**
- * The maximum number of calls, and of characters of their arguments, that start before other work gets a turn of the
- * event loop. The time limit is for expensive checks. It is long, so that the order of events rarely depends on the
- * load of the machine.
+ * Maximum number of calls that start before other work gets a turn of the event loop, and maximum number of characters
+ * of their arguments. The time limit is for expensive checks. It is long, so that the order of events rarely depends on
+ * the load of the machine.
  */
 const TURN_CALLS = 64;
 const TURN_UNITS = 65_536;

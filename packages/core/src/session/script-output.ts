@@ -19,8 +19,9 @@ export interface OutputState {
 }
 
 /**
- * The output of a running script: console lines, progress and text for the user, each with limits. Output over a limit
- * is dropped and counted. The last log entry reports the number of dropped console lines.
+ * The output of a running script: console lines, progress and text for the user, each with limits. Console lines and
+ * progress over a limit are dropped and counted. Text over its limit is truncated. The last log entry reports the
+ * number of dropped console lines.
  */
 export class ScriptOutput {
   readonly logs: LogEntry[];
@@ -86,7 +87,10 @@ export class ScriptOutput {
     this.text += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
-  /** Adds a line and returns its entry; undefined if it exceeds a limit. `isPaced` false: a replay repeats the line. */
+  /**
+   * Adds a line and returns its entry; undefined if the line exceeds a limit. `isPaced` false: a replay repeats the
+   * line.
+   */
   #log(level: LogLevel, text: string, isPaced: boolean): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);

@@ -26,7 +26,10 @@ import { ScriptCalls, startInTurns } from './script-calls.js';
 import { suspendedEnd } from './suspended-end.js';
 import { nextState, type SessionState, type StateEvent } from './session-state.js';
 
-/** Runs a script. Runs it a second time if Toolscript itself failed and only reads had started. */
+/**
+ * Runs a script. Runs the script again if Toolscript or its store failed and only reads had started. A resumed script
+ * is not run again.
+ */
 export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
   const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
@@ -89,7 +92,8 @@ class ScriptSession {
   };
 
   /**
-   * `attempt`: 1, or 2 if Toolscript itself failed the first time. The calls of the two attempts have different ids.
+   * `attempt`: 1, or 2 if Toolscript or its store failed at the first attempt. The calls of the two attempts have
+   * different ids.
    */
   constructor(options: SessionOptions, attempt: number) {
     const { scriptId, limits, earlier, journal } = options;
@@ -383,7 +387,7 @@ class ScriptSession {
 
   /** Ends the script, because another process has claimed it or the store has failed. No more effects may happen. */
   #onJournalFailure(error: unknown): void {
-    const detail = `The journal could not be written: ${String(error)}. Check the store, then call harness.recover(scriptId).`;
+    const detail = `The journal could not be written: ${String(error)}. If the store failed, check the store, then call harness.recover(scriptId).`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
       // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that
@@ -469,7 +473,10 @@ class ScriptSession {
     this.#take('calls_ended');
   }
 
-  /** Waits for the calls or aborts them. Returns the operations of the calls that did not stop. */
+  /**
+   * If the script returned and the limits allow detached promises, waits for the calls. Then aborts the remaining
+   * calls, and returns the operations of those that did not stop.
+   */
   async #endCalls(end: SandboxEnd): Promise<readonly Operation[]> {
     const { limits } = this.#options;
     if (end.type === 'returned' && limits.allowDetachedPromises)

@@ -1,13 +1,13 @@
 import type { Limits, StoredScript } from '../protocol/index.js';
 
-/** The inputs of a script's start, as plain data. They never change during the script's life. */
+/** The inputs of a script's start, as plain data. Only the limits may change when the script is resumed. */
 export interface ScriptStart {
   readonly scriptId: string;
   readonly script: StoredScript;
-  /** 1, or 2 if Toolscript itself failed the first time. */
+  /** 1, or 2 if Toolscript or its store failed at the first attempt. */
   readonly attempt: number;
   readonly seed: readonly [number, number, number, number];
-  /** The guest's clock, in ms since 1970. */
+  /** The guest's clock at the script's start, in ms since 1970. */
   readonly clockMs: number;
   /** Tool names as the script writes them. */
   readonly toolNames: readonly string[];

@@ -2,8 +2,8 @@ import type { GuestError, Operation } from '../protocol/index.js';
 
 /**
  * The detached tasks that one script sees: the tasks of its principal, including those of earlier scripts. The harness
- * stores the tasks, because they outlive the session that started them. A method returns undefined if the task does not
- * exist.
+ * stores the tasks, because they outlive the session that started them. For a task that does not exist, `read` returns
+ * undefined, `cancel` returns false, and `onEnd` never calls the listener.
  */
 export interface ScriptTasks {
   /** Opens a task before its call is made, so that no report is missed. A task with the same id is cancelled. */
@@ -49,7 +49,7 @@ export interface OpenTask {
   rejected(error: GuestError): void;
 }
 
-/** `queued`: the task waits until its script may run one more task. */
+/** `queued`: the task waits until its script may run one more call. */
 export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
 
 /**

@@ -68,7 +68,7 @@ export class SessionUsage {
   }
 }
 
-/** Returns the rest of the wall clock. The limit may be lower than before the suspension. */
+/** Returns the rest of the wall clock. The limit may differ from the limit before the suspension. */
 function remainingWallMs({ limits: { timeoutMs }, earlier }: UsageOptions): number {
   if (earlier?.spent === undefined) return timeoutMs;
   return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);
@@ -107,7 +107,7 @@ export class WallClock {
     this.#remainingMs -= spentMs;
   }
 
-  /** Call this method when the guest executes, or waits for its turn. */
+  /** Call this method when the guest starts to execute, or to wait for its turn. */
   turnBegins(): void {
     this.#turnSince = performance.now();
   }

@@ -29,7 +29,7 @@ export interface OutcomeParts {
   rejected: ReadonlyMap<number, RejectedCall>;
   /** The positions of timers that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
-  /** The warning that a value could not be returned, if a repair added its `return`. */
+  /** The warning that a value could not be returned, if a repair added the `return`. */
   readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
@@ -193,7 +193,8 @@ function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnost
 }
 
 /**
- * Returns a warning about timers whose callbacks never ran, because nothing else shows that their effects are missing.
+ * Returns a warning about timers whose callbacks never ran. Nothing else shows that the effects of the callbacks are
+ * missing.
  */
 function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
   if (pending.length === 0 || end.type !== 'returned') return [];

@@ -1,7 +1,7 @@
 /**
  * The states of a script's session:
  *
- * - `waiting` for a sandbox;
+ * - `waiting`: the script waits for a sandbox;
  * - `replaying`: the guest runs along the tape of an earlier process;
  * - `running`: the guest executes, and nothing may be delivered to it;
  * - `starting`: the turn is over, and its calls are started; many calls start over several turns of the event loop;

@@ -26,8 +26,8 @@ export interface FileStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
   /**
-   * Asks the operating system whether the holder of a claim is alive, if both processes share a machine, a boot and a
-   * PID namespace. Otherwise, and if the option is false, the lease decides. Default true.
+   * Asks the operating system whether the holder of a claim is alive, if this process and the holder share a machine, a
+   * boot and a PID namespace. Otherwise, and if the option is false, the lease decides. Default true.
    */
   knowsProcesses?: boolean;
 }
@@ -49,7 +49,9 @@ export function fileStore(folder: string, options: FileStoreOptions = {}): Harne
   };
 }
 
-/** State shared by claims and journal: a process that claims a script fences its journal before it reads. */
+/**
+ * State that claims and journals share: a process that claims a script fences the journal before it reads the journal.
+ */
 class ScriptFiles {
   readonly claims: ClaimFiles;
   readonly journals: JournalFiles;
@@ -169,7 +171,7 @@ class FileClaims implements ClaimStore {
     await this.scripts.release(scriptId, epoch);
   }
 
-  /** Fences older epochs with the claimer's own lines, then reads everything before the fence. */
+  /** Fences older epochs with a batch of the claimer's own lines, then reads everything before this batch. */
   async #begin(
     scriptId: string,
     epoch: number,

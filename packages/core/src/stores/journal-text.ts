@@ -43,7 +43,10 @@ export interface JournalText {
   readonly slot: SlotReference | undefined;
   /** The newest epoch with a batch that counts; 0 if there is none. */
   readonly newestEpoch: number;
-  /** The number of valid batches in each epoch. Batches of version 1 are not counted. */
+  /**
+   * The next batch number of each epoch, which is the number of valid batches if none is missing. Batches of version 1
+   * are not counted.
+   */
   readonly counts: ReadonlyMap<number, number>;
   /** Describes batches that are missing in the middle; undefined if none is missing. */
   readonly gap: string | undefined;
@@ -72,7 +75,7 @@ export function checksum(content: string | Uint8Array): string {
 
 interface Batch {
   readonly epoch: number;
-  /** Undefined in version 1. */
+  /** Undefined for a batch of version 1. */
   readonly number: number | undefined;
   readonly crc: string;
   readonly size: number;

@@ -20,7 +20,7 @@ export interface KeyFileOptions {
   readonly name?: string;
 }
 
-/** The key in a file; undefined if there is none. Throws a `ToolscriptUsageError` for an unsafe key file. */
+/** The key in a file; undefined if there is no file. Throws a `ToolscriptUsageError` for an unusable or unsafe file. */
 export function readKeyFile(path: string, { name = path }: KeyFileOptions = {}): Uint8Array | undefined {
   let file: number;
   try {
@@ -32,7 +32,7 @@ export function readKeyFile(path: string, { name = path }: KeyFileOptions = {}):
     if (code === 'ELOOP')
       throw new ToolscriptUsageError(`${name} is a link. Replace it with the key file itself, or remove it.`);
     throw new ToolscriptUsageError(
-      `${name} cannot be read (${code ?? 'unknown error'}). Give your user permission: chmod 600 ${name}`,
+      `${name} cannot be read (${code ?? 'unknown error'}). Make the file readable for your user: chmod 600 ${name}`,
     );
   }
   try {

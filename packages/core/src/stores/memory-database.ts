@@ -31,7 +31,7 @@ export interface MemoryStoresOptions {
 
 export interface ThreadRecord {
   readonly thread: Thread;
-  /** A number that increases with each change of a thread. */
+  /** The number of the thread's last change. Each later change of any thread has a higher number. */
   order: number;
   instructions: ThreadInstructions | undefined;
 }

@@ -132,7 +132,7 @@ export class MemoryDocuments implements DocumentStore {
       if (scope.kind === 'thread' && scope.id === threadId) this.#shelves.delete(key);
   }
 
-  /** Copies the versions of a thread that were saved at `until` or earlier. */
+  /** Copies the versions of the documents of a thread to another thread, if they were saved at `until` or earlier. */
   copyThread(from: string, to: string, until: number): void {
     for (const { scope, documents } of this.#shelves.values()) {
       if (scope.kind !== 'thread' || scope.id !== from) continue;
@@ -152,7 +152,7 @@ export class MemoryDocuments implements DocumentStore {
     return this.#shelf(scope, kind).documents.get(name) ?? [];
   }
 
-  /** The documents that have not expired. */
+  /** The documents of a scope and kind, after expired ones have been dropped. */
   #shelf(scope: DocumentScope, kind: string): Shelf {
     const key = JSON.stringify([kind, scope.kind, scope.id]);
     let shelf = this.#shelves.get(key);

@@ -202,7 +202,7 @@ class MemoryEventLog implements EventLog {
     return eventPage(first, texts.slice(first, first + limit) as string[], texts.length);
   }
 
-  /** The run, created if missing. Throws for a stale epoch. */
+  /** The run, or a new record that is not stored yet. Throws if the run was opened in a later epoch. */
   #unfenced(runId: string, epoch: number): LoggedRun {
     const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [], firstSeq: 0 };
     if (run.epoch <= epoch) return run;
@@ -219,7 +219,10 @@ class MemoryEventLog implements EventLog {
     return this.#made;
   }
 
-  /** Runs with undelivered events for the group. Runs that exceed the maximum deliveries become dead letters. */
+  /**
+   * Unhandled runs that no consumer holds. A run that has reached the maximum number of deliveries becomes a dead
+   * letter.
+   */
   #waiting(group: string): UnhandledRun[] {
     const waiting = this.#unhandled(group).filter(
       ({ place }) => !isLeaseHeld(this.#now(), place.leaseExpiresAt, place.leaseMs),
@@ -228,7 +231,7 @@ class MemoryEventLog implements EventLog {
     return waiting.filter(({ place }) => !place.isDead);
   }
 
-  /** Runs with events that the group has not acknowledged. */
+  /** Runs with events that the group has not acknowledged, without dead letters. */
   #unhandled(group: string): UnhandledRun[] {
     return [...this.#runs]
       .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))

@@ -17,7 +17,7 @@ import {
 } from './store-folder.js';
 import { checksum, readJournalText, type JournalText, type SlotReference } from './journal-text.js';
 
-/** The lease of an unreadable claim, whose writer may still be writing it. */
+/** The lease of a claim whose file contains no valid lease. */
 const UNREADABLE_LEASE_MS = 30_000;
 
 const COUNT_DIGITS = 12;
@@ -46,14 +46,15 @@ export interface EpochCounts {
 
 /**
  * The file `claims/<script>/<epoch>` names the holder of the epoch. Only one process can create it with link(2). The
- * file stays until the script is deleted, so a process finds a later epoch by checking for the next number. The head of
+ * file stays until the script is deleted, so a process finds the newest epoch in the list of names. The first line of
  * the file has a fixed length and is updated in place:
  *
  *     000000000012 000000000010 h      batches of the epoch in the journal, flushed ones, "h"eld or "r"eleased
  *     {"owner":"…","leaseMs":30000,…}  the holder
  *
- * The counts reveal a lost journal tail. The file's modification time is the holder's last renewal. Version 1 stored
- * only the identity, and a second file `<epoch>.released`.
+ * The counts reveal a lost journal tail. The file's modification time is the time of the holder's last write, such as a
+ * renewal. Version 1 stored only the identity of the holder, and released a claim with a second file
+ * `<epoch>.released`.
  */
 export class ClaimFiles {
   readonly #folder: StoreFolder;
@@ -82,7 +83,7 @@ export class ClaimFiles {
     };
   }
 
-  /** Returns the open file; undefined if another process holds the epoch. */
+  /** Creates the claim of an epoch. Returns the open file; undefined if the epoch already has a claim. */
   async create(scriptId: string, epoch: number, owner: string, leaseMs: number): Promise<number | undefined> {
     const file = await this.#create(scriptId, epoch, JSON.stringify({ owner, leaseMs, ...ownIdentity() }));
     if (file === undefined) return undefined;
@@ -97,7 +98,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Creates the complete file atomically. Undefined if the name exists. */
+  /** Creates the complete file atomically. Returns undefined if the file already exists. */
   async #create(scriptId: string, epoch: number, holder: string): Promise<number | undefined> {
     const { path: partial, file } = await this.#folder.openPartial();
     try {
@@ -327,7 +328,7 @@ export class JournalFiles {
 
   async putSlot(scriptId: string, name: string, bytes: Uint8Array, flush: boolean): Promise<SlotReference> {
     const path = this.#slotPath(scriptId, name);
-    // The file already exists if a batch is retried.
+    // The file already exists if an earlier attempt at the same batch created it.
     await removeFile(path);
     const file = await createFile(path);
     try {
@@ -346,7 +347,7 @@ export class JournalFiles {
     return found?.length === bytes && checksum(found) === crc ? found.toString('utf8') : undefined;
   }
 
-  /** Removes all slots but one. A slot that cannot be removed only uses space. */
+  /** Removes all slots except `but`. A slot that cannot be removed only uses space. */
   async removeSlots(scriptId: string, but: string | undefined): Promise<void> {
     const names = await namesIn(this.#slotPath(scriptId, ''));
     for (const name of names)

@@ -34,7 +34,7 @@ interface Candidate {
   look(): Promise<ListedScript | undefined>;
 }
 
-/** Lists the scripts of a file store, and repairs the index if a process died between journal and index. */
+/** Lists the scripts of a file store, and repairs the index if a process died before it updated the index. */
 export class ScriptLister {
   readonly #claims: ClaimFiles;
   readonly #journals: JournalFiles;
@@ -336,7 +336,7 @@ function entryOf(name: string, state: RestingState): IndexEntry[] {
     : [];
 }
 
-/** Creates an empty file. */
+/** Creates an empty file, unless the file exists. */
 async function makeMark(path: string): Promise<void> {
   try {
     await files.close(await createFile(path));

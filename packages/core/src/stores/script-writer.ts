@@ -25,7 +25,7 @@ export interface WriterStart {
   readonly claim: number;
 }
 
-/** The state of one append attempt. */
+/** The state of one append, which a retry of the append shares. */
 interface Attempt {
   /** The batch, if it may have been written. */
   written: Buffer | undefined;
@@ -149,7 +149,7 @@ export class ScriptWriter {
     const reference = typeof slot === 'string' ? await this.#putSlot(slot, flush, room) : slot;
     await this.#write({ lines, status, slot: reference }, room - (reference?.bytes ?? 0), attempt);
     attempt.stands = true;
-    // Without this count a loss of the batch would go unnoticed. The next batch records the count too.
+    // Without this count, a loss of the batch would go unnoticed. If the write fails, the next batch records the count.
     if (this.#claim !== undefined) await this.#claims.noteAppended(this.#claim, this.#next).catch(() => {});
     if (reference !== undefined) await this.#journals.removeSlots(this.#scriptId, reference?.name).catch(() => {});
   }
@@ -168,7 +168,7 @@ export class ScriptWriter {
   }
 
   async #write(parts: BatchParts, room: number, attempt: Attempt): Promise<void> {
-    // It is unknown whether the first attempt wrote the batch.
+    // The first attempt may have written the batch.
     if (attempt.written !== undefined && (await this.#stands(attempt.written))) {
       this.#next += 1;
       return;

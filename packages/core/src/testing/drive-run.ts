@@ -47,7 +47,7 @@ export function asScript(body: string): string {
 
 let jobs = 0;
 
-/** Runs a script body to its end and answers its calls. All calls that are ready are settled in one batch. */
+/** Runs a script body to its end and answers its calls. All answers that are ready are delivered in one batch. */
 export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOptions = {}): Promise<DrivenRun> {
   const { host = (_name, args) => args, wallMs = 10_000 } = options;
   const clockMs = options.job?.clockMs ?? 1_700_000_000_000;

@@ -70,7 +70,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
     await log.publish(1, eventsOf(OTHER, 1));
   }),
-  logLaw('no event follows the last event of a run, which may be repeated', async (log) => {
+  logLaw('no event follows the last event of a run, but this last event may be repeated', async (log) => {
     await refuses(() => log.publish(1, [eventOf(RUN, 0, DONE), eventOf(RUN, 1)]), EventOrderError);
     const suspended = eventOf(RUN, 0, { type: 'response_done', status: 'suspended' });
     const error = eventOf(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
@@ -264,7 +264,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     }
     strictEqual(count, 1);
   }),
-  logLaw('the deletion of its run, and the end of the log, end a subscription', async (log) => {
+  logLaw('a subscription ends when its run is deleted, and when the log is closed', async (log) => {
     await log.publish(1, eventsOf(RUN, 1));
     const deleted = startCollecting(log, 'run_a');
     await deleted.first;

@@ -228,7 +228,7 @@ const claimLaws: readonly StoresLaw[] = [
     for (let count = 0; count < 2; count++) strictEqual((await runs.claim(limited))?.run.reason, 'interrupted');
     strictEqual(await runs.claim(limited), undefined);
   }),
-  storesLaw('a claim contains the holder of the run, its expiry, its epoch and its reason', async (_, makeStores) => {
+  storesLaw('a claim contains the run with its holder, lease end, epoch and reason', async (_, makeStores) => {
     const clock = new TestClock();
     const { runs } = await makeStores({ now: clock.now });
     const { run, turn } = await runs.create(runDraft());
@@ -323,7 +323,7 @@ const leaseLaws: readonly StoresLaw[] = [
     strictEqual((await stores.runs.claim(LEASE))?.run.runId, run.runId);
     strictEqual(await stores.runs.claim(LEASE), undefined);
   }),
-  storesLaw('a renewed lease continues; a lost one is reported, and changes nothing', async (_, makeStores) => {
+  storesLaw('a renewed lease continues; a lost lease is reported, and changes nothing', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
@@ -417,7 +417,7 @@ const endLaws: readonly StoresLaw[] = [
     }
     strictEqual(await stores.runs.claim(LEASE), undefined);
   }),
-  storesLaw('a run ends once: another end is rejected', async (stores) => {
+  storesLaw('a run ends once: a second end is rejected', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.finish(fence, { state: 'failed', error: { code: 'E', message: 'm' } });
     await refuses(() => stores.runs.finish(fence, { state: 'completed' }), StaleEpochError);

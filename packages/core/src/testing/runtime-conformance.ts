@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeFeature, SandboxRun, SandboxRuntime } from '../protocol/index.js';
 import { driveRun, returned } from './drive-run.js';
 
-/** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks it. */
+/** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks the law. */
 export interface RuntimeLaw {
   readonly name: string;
   /** The law does not apply to runtimes that lack this feature. */
@@ -12,8 +12,8 @@ export interface RuntimeLaw {
 }
 
 /**
- * The laws for every runtime. Run each law in the test framework of your choice, on one runtime that stays open between
- * the laws, because a broken law must leave no trace for the next law.
+ * The laws for every runtime. Run each law in the test framework of your choice. Run all laws on one open runtime:
+ * the scripts of one law must leave no trace for the next law.
  */
 export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script returns plain JSON data', async (runtime) => {

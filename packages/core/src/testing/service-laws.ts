@@ -32,7 +32,7 @@ export interface TestEventLogOptions {
 /** Creates an empty log, or opens an existing one again. */
 export type MakeEventLog = (options?: TestEventLogOptions) => EventLog | Promise<EventLog>;
 
-/** One law of a port. `check` rejects if the implementation breaks it, and closes everything it opened. */
+/** One law of a port. `check` rejects if the implementation breaks the law. It closes everything that `make` opened. */
 export interface PortLaw<Make> {
   readonly name: string;
   check(make: Make): Promise<void>;
@@ -131,7 +131,7 @@ export function approvalDraft(approvalId: string, change: Partial<ApprovalDraft[
 
 type RunNames = { readonly runId: string; readonly threadId: string; readonly turnId: string };
 
-/** The run's event with that seq. */
+/** The run's event with this seq. */
 export function eventOf({ runId, threadId, turnId }: RunNames, seq: number, payload?: EventPayload): StreamEvent {
   return {
     event_id: `evt_${runId}_${seq}`,

@@ -13,7 +13,7 @@ export interface TestStoreOptions {
 /** Creates an empty store, or opens an existing one again. */
 export type MakeStore = (options?: TestStoreOptions) => HarnessStore | Promise<HarnessStore>;
 
-/** One law of the ports in `HarnessStore`. `check` rejects if the store breaks it. */
+/** One law of the ports in `HarnessStore`. `check` rejects if the store breaks the law. */
 export interface StoreLaw {
   readonly name: string;
   check(makeStore: MakeStore): Promise<void>;

@@ -85,7 +85,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
     strictEqual((await stores.threads.approval('apr_1'))?.decidedBy, 'rule');
   }),
   storesLaw(
-    'a suspension without approvals, or with one of another run, is rejected, and changes nothing',
+    'a suspension without approvals, or with an approval of another run, is rejected, and changes nothing',
     async (stores) => {
       const { fence } = await heldRun(stores);
       const other = await heldRun(stores);

@@ -42,7 +42,7 @@ export class JsonTextMember {
 
 function decoded(text: string): string {
   try {
-    // A model may leave line breaks unescaped, which JSON does not allow.
+    // A model may leave line breaks and tabs unescaped, which JSON does not allow.
     return JSON.parse(
       `"${text
         .replaceAll('\n', String.raw`\n`)

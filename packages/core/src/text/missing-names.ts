@@ -7,7 +7,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   require: 'Scripts have no modules; use the tools and the built-in globals.',
   module: 'Scripts have no modules; `return` the value.',
   exports: 'Scripts have no modules; `return` the value.',
-  process: 'Scripts have no process; `context.workingDirectory` is the folder, and a tool runs commands.',
+  process: 'Scripts have no process; use `context.workingDirectory` for the folder, and a tool to run commands.',
   Buffer: 'Use TextEncoder, TextDecoder, atob and btoa.',
   global: 'Use `globalThis`.',
   window: 'Use `globalThis`.',

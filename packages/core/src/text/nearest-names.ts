@@ -1,11 +1,11 @@
-/** The maximum length of a name that may be misspelled. */
+/** The maximum length of a name that is compared. */
 const MAX_NAME_LENGTH = 128;
 const MIN_SPELLING_LIKENESS = 0.6;
 const MIN_TOKEN_LIKENESS = 0.5;
 const MIN_STEM = 3;
 /**
- * The maximum number of characters of the compared candidates, and the maximum number of steps to compare their
- * spelling.
+ * The maximum number of characters of all compared candidates together, and the maximum number of steps to compare
+ * their spelling.
  */
 const MAX_CHARACTERS = 100_000;
 const MAX_SPELLING_STEPS = 150_000;
@@ -96,7 +96,7 @@ function spellingLikeness(left: string, right: string, budget: { steps: number }
   return budget.steps < 0 ? 0 : 1 - editDistance(from, to) / longest;
 }
 
-/** Returns both texts without their common beginning and end. These do not change the edit distance. */
+/** Returns both texts without their common beginning and end. The common parts do not change the edit distance. */
 function differingParts(left: string, right: string): [string, string] {
   const shorter = Math.min(left.length, right.length);
   let start = 0;
@@ -106,7 +106,10 @@ function differingParts(left: string, right: string): [string, string] {
   return [left.slice(start, left.length - end), right.slice(start, right.length - end)];
 }
 
-/** Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/**
+ * Returns the smallest number of insertions, deletions, replacements and swaps of neighbours that turn one text into
+ * the other (optimal string alignment).
+ */
 export function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

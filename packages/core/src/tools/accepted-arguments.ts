@@ -45,7 +45,7 @@ export function withNewNames(value: unknown, oldNames: OldNames | undefined): Re
     const name = Object.hasOwn(oldNames, key) ? oldNames[key]! : key;
     if (name === key) return [key, member];
     if (given.has(name))
-      issues.push(plainIssue([key], `an old name of ${name}, which is given too; give ${name} alone`));
+      issues.push(plainIssue([key], `is an old name of ${name}, which is given too; give ${name} alone`));
     given.add(name);
     return [name, member];
   });
@@ -53,8 +53,8 @@ export function withNewNames(value: unknown, oldNames: OldNames | undefined): Re
 }
 
 /**
- * Returns a validator that treats null as the absence of a member that may be omitted and must not be null. Only
- * arguments that are otherwise invalid are validated a second time.
+ * Returns a validator that treats null as the absence of a member that may be omitted and must not be null. Arguments
+ * are validated a second time, without these members, only if the first validation fails.
  */
 export function nullsAsAbsent(
   jsonSchema: JsonObject,

@@ -103,7 +103,7 @@ export class CallApprovals implements ApprovalListener {
     }
     // defence: approvals-are-redeemed
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      const message = `The approval of ${record.tool.name} belongs to a different call. Make the call again and approve that one.`;
+      const message = `The approval of ${record.tool.name} belongs to a different call. Make the call again to request a new approval.`;
       this.#calls.refuse(record, 'denied', guestError('ApprovalDeniedError', message));
       return false;
     }
@@ -141,7 +141,7 @@ interface ApprovalListener {
   parked(record: CallRecord): void;
 }
 
-/** A call as the gate sees it, with its input at that moment. */
+/** A call as the gate sees it, with the input that the call has when this object is created. */
 class CallForGate implements GateCall {
   readonly tool: Tool;
   readonly callId: string;
@@ -190,8 +190,9 @@ class CallForGate implements GateCall {
 }
 
 /**
- * Replaces the input by an input that names exact versions of the things to which it refers, so that the decision and
- * the call are about the same versions. Rejects with the error of the tool.
+ * Replaces the input of a call with the result of the tool's `pin`. The result names exact versions of the things to
+ * which the input refers, so that the decision and the call are about the same versions. Rejects with the error of
+ * `pin`, or with a `TypeError` if the result does not fit the tool.
  */
 export async function pinInput({ app, principal, identity }: FacadeOptions, record: CallRecord): Promise<void> {
   const { tool } = record;
@@ -199,7 +200,7 @@ export async function pinInput({ app, principal, identity }: FacadeOptions, reco
   const checked = tool.validateInput(pinned);
   if (!checked.ok)
     throw new TypeError(
-      `"pin" of the tool ${tool.name} returned invalid arguments. Its author must return arguments that fit the input schema.`,
+      `"pin" of the tool ${tool.name} returned arguments that do not fit the input schema. The author of the tool must correct "pin".`,
     );
   record.inputJson = JSON.stringify(checked.value);
   record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);

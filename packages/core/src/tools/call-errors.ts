@@ -113,19 +113,19 @@ export function overBudget(maxToolCalls: number, operations: readonly Operation[
 export function runOverBudget(): GuestError {
   return guestError(
     'ToolBudgetExceededError',
-    'The budget of this sub-agent permits no further tool call. Answer with what is known, or launch it with a larger budget.calls.',
+    'The budget of this sub-agent permits no further tool call. Answer with what is known. The caller can launch a sub-agent with a larger budget.calls.',
   );
 }
 
 export function otherArguments(tool: Tool): GuestError {
-  const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated. Check what it did, and make a new call if needed.`;
+  const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated. Check what the first call did, and make a new call if needed.`;
   return guestError('ToolValidationError', message);
 }
 
 export function notRecorded(tool: Tool): GuestError {
   return guestError(
     'ToolExecutionError',
-    `The store failed to record the call to ${tool.name}, so the call was not made. Try it again later.`,
+    `The store failed to record the call to ${tool.name}, so the call was not made. Make the call again later.`,
   );
 }
 

@@ -174,12 +174,14 @@ function serialise(
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
-/** Searches a result for objects that JSON would empty without an error, such as a Map, and counts its values. */
+/**
+ * Searches a result for objects that JSON would lose without an error, such as a Map, and counts the result's values.
+ */
 class ResultLook {
   /** The number of visited values and member names. */
   values = 1;
   /**
-   * The path to the first object that JSON would empty, and the kind of this object. Values nested too deeply for JSON
+   * The path to the first object that JSON would lose, and the kind of this object. Values nested too deeply for JSON
    * are rejected later.
    */
   readonly lost: string | undefined;

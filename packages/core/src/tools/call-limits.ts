@@ -3,8 +3,8 @@ import type { ArgumentLimits } from './call-exchange.js';
 import type { FacadeCall } from './facade-types.js';
 
 /**
- * After this many bytes of invalid arguments, a script may send only small arguments, because it takes long to reject
- * large arguments.
+ * After this many UTF-16 units of invalid arguments, a script may send only small arguments, because it takes long to
+ * reject large arguments.
  */
 const MAX_WRONG_BYTES = 2_097_152;
 const MAX_BYTES_AFTER = 65_536;
@@ -84,7 +84,7 @@ export class CallQueue {
   }
 }
 
-/** Maximum characters of JSON that are read in one turn of the event loop; further work waits for the next turn. */
+/** After JSON with more characters than this number is read, further work waits for the next turn of the event loop. */
 const MAX_UNITS_IN_TURN = 65_536;
 
 /** Spreads work on large data over several turns of the event loop, so that it does not block other work. */

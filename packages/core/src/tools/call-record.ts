@@ -38,7 +38,7 @@ export class CallRecord {
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
-  /** Delivers the answer to the script; undefined after the script has received it. */
+  /** Delivers the answer to the script; undefined after the call was answered or suspended. */
   #deliver: ((result: CallResult) => void) | undefined;
   #settledListeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
@@ -90,7 +90,7 @@ export class CallRecord {
     deliver?.(result);
   }
 
-  /** Ends the call without an answer, because the call is stored with its script. */
+  /** Ends the call without an answer, because its script is suspended. */
   suspend(): void {
     this.state = 'settled';
     this.#deliver = undefined;
@@ -228,7 +228,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** Marks the call as waiting for a decision about which no user is asked. */
+  /** Marks the call as waiting for a decision that no user is asked to make. */
   park(record: CallRecord): void {
     record.isParked = true;
     this.#parked += 1;
@@ -249,8 +249,8 @@ export class CallTable {
   }
 
   /**
-   * Whether only calls over the budget remain. These calls wait for every other call, including one that awaits
-   * approval.
+   * Whether no calls remain except calls over the budget and detached tasks. A call over the budget waits for all calls
+   * that are not detached, including calls that await approval.
    */
   get onlyOverBudget(): boolean {
     return this.#underWay === 0 && this.#states.awaiting_approval === 0;
@@ -342,7 +342,7 @@ function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall 
   };
 }
 
-/** Returns the call as the script made it, for the resumed script. */
+/** Returns the call for the resumed script, with the arguments that were effective before the suspension. */
 export function resumedCall(waiting: WaitingCall): FacadeCall {
   const { callId, callIndex, tool, inputJson, line, column, snippet, detached, retries } = waiting;
   return {

@@ -17,7 +17,8 @@ export interface ToolSummary {
 /** Finds tools for a script whose prompt did not show all of them. */
 export interface ToolCatalog {
   /**
-   * Returns the best match first. Tools that share no word with the query are omitted. `limit`: 1 to 50, default 10.
+   * Returns the best match first. Tools without a word that starts with a word of the query are omitted. `limit`: 1 to
+   * 50, default 10.
    */
   search(query: string, options?: { limit?: number }): ToolSummary[];
   /**

@@ -139,8 +139,8 @@ interface Namespace {
   readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;
   /**
-   * Given names in this namespace that are not identifiers. Each maps to the identifier forms of the next part of the
-   * names of its tools; '' if the name is a tool's own.
+   * Parts of tool names in this namespace that are not identifiers. Each part maps to the identifier forms of the parts
+   * that follow it in tool names; '' if no part follows.
    */
   readonly givenNames: Map<string, Set<string>>;
   missing: number;
@@ -190,14 +190,17 @@ function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): 
 }
 
 /**
- * Declares any arguments, if they can be written in too many ways or if their schema is not a plain list of members.
- * Only the validator then checks the arguments.
+ * Accepts any arguments, for a tool whose arguments can be written in too many ways, or whose schema is not a plain
+ * list of members. Only the validator then checks the arguments.
  */
 const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true };
 
 const MAX_NAMINGS = 16;
 
-/** Returns every way to write the required arguments: each by its current name, or by one of its former names. */
+/**
+ * Returns every way to write the required arguments, each by its current name or by one of its former names; undefined
+ * if there are too many ways.
+ */
 function namings(
   required: readonly string[],
   oldNames: readonly [string, string][],
@@ -334,7 +337,7 @@ function afterName(tool: Tool): string {
   return sentence === '' ? '' : `: ${sentence}`;
 }
 
-/** Returns the first sentence of a description, on one line, at most 160 characters. */
+/** Returns the first sentence of a description, on one line. After 160 characters, an ellipsis replaces the rest. */
 export function firstSentence(description: string): string {
   const line = docText(description, 1_000);
   const end = /(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/u.exec(line);

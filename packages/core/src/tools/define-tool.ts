@@ -24,7 +24,7 @@ export type ToolInput<Input> = Input extends AnyZodSchema
     : // oxlint-disable-next-line typescript/no-explicit-any
       Record<string, any>;
 
-/** The return value of `execute`: the type that the schema reads, or any value if there is no schema. */
+/** The return value of `execute`: the input type of the output schema, or any value if there is no such schema. */
 export type ToolResult<Output> = Output extends AnyZodSchema
   ? Output['_zod']['input']
   : Output extends StandardSchema<infer Sent, infer _Read>
@@ -54,7 +54,7 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   oldNames?: OldNames;
   /**
    * Default `policy`. A function decides for each call whether the call needs a user's decision. If the function
-   * throws, the call needs one.
+   * throws, the call needs a decision.
    */
   approval?:
     | 'never'
@@ -91,9 +91,9 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   /** Runs the call. Only the message of a thrown error reaches the script; a `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
   /**
-   * Undoes a completed call, after a user has agreed: `harness.revert` and `toolscript undo` call it, newest call first.
-   * `output` is the result as the script received it. `context.idempotencyKey` differs from that of the call. A throw
-   * means that the call is not undone. Default: the calls of the tool cannot be undone.
+   * Undoes a completed call, after a user has agreed. `harness.revert` and `toolscript undo` undo the newest call
+   * first. `output` is the result as the script received it. `context.idempotencyKey` differs from that of the call. A
+   * throw means that the call is not undone. Default: the calls of the tool cannot be undone.
    */
   revert?: (input: ToolInput<Input>, output: ToolOutput<Output>, context: ToolCallContext) => unknown;
 }
@@ -111,7 +111,9 @@ export interface ApprovalQuestion {
   app: unknown;
 }
 
-/** A tool, with one sentence for each constraint that its schemas leave unchecked. */
+/**
+ * A tool, with a sentence for each constraint of its schemas that is not checked, and each default that is not applied.
+ */
 export interface DefinedTool extends Tool {
   readonly notes: readonly string[];
 }
@@ -122,8 +124,8 @@ export interface DefineToolOptions {
 }
 
 /**
- * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid name, an
- * unknown member, or a schema that JSON cannot represent.
+ * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid definition,
+ * such as one with an unknown member or with a schema that JSON cannot represent.
  */
 export function defineTool<
   Input extends ToolSchema | undefined = undefined,
@@ -231,7 +233,7 @@ function compileSchema(schema: ToolSchema, member: 'input' | 'output', where: st
   throw new ToolscriptUsageError(
     kind === 'partial'
       ? `${where} has no JSON Schema, which models need: its library must implement Standard JSON Schema (zod 4, ArkType from 2.1.28, Valibot with toStandardJsonSchema of @valibot/to-json-schema).`
-      : `${where} is not a schema of zod 4 or of Standard Schema; "${member}" takes those, "${member}Schema" takes a JSON Schema.`,
+      : `${where} is not a schema of zod 4 or of Standard Schema; "${member}" takes such a schema, and "${member}Schema" takes a JSON Schema.`,
   );
 }
 
@@ -251,7 +253,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (typeof definition['description'] !== 'string')
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
-    throw new ToolscriptUsageError(`${tool} needs a function "execute": what the tool does.`);
+    throw new ToolscriptUsageError(`${tool} needs a function "execute" that runs a call.`);
   const {
     approval,
     effect,
@@ -268,7 +270,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (previewLength !== undefined && !(Number.isInteger(previewLength) && Number(previewLength) > 0))
-    throw new ToolscriptUsageError(`"previewLength" of ${lower(tool)} must be a number of characters.`);
+    throw new ToolscriptUsageError(`"previewLength" of ${lower(tool)} must be a whole number of characters above 0.`);
   if (shows !== undefined && shows !== 'plan')
     throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be omitted.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {

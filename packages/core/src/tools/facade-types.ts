@@ -13,9 +13,9 @@ import type { ToolRegistry } from './registry.js';
 /**
  * The only access to tools. A call passes these steps: exists → exposed → within budget → arguments valid → approval
  * (does not count as a running call) → queue (limited concurrency, in order) → execute → result checked and capped. The
- * effective input is serialised once; that text is approved, executed and recorded. A script's promise may settle
- * before its aborted call has ended. The operation is reported only when its end is known, or when `abortAll` stops
- * waiting for it.
+ * effective input is serialised once; that text is approved, executed and recorded. The promise of an aborted call may
+ * settle before the call has ended. The operation of the call is reported only when the end of the call is known, or
+ * when `abortAll` stops waiting for the call.
  */
 export interface Facade {
   /** Makes a call. Never rejects. */
@@ -24,7 +24,7 @@ export interface Facade {
   abort(callId: string, reason: string): void;
   /**
    * Ends the script: further calls are refused, every call that is not detached is aborted, and so is a detached call
-   * that waits for a decision about which no user is asked. Aborted calls that run get `graceMs` to settle. Resolves
+   * that waits for a decision that no user is asked to make. Aborted calls that run get `graceMs` to settle. Resolves
    * with the operations of calls that did not settle; these operations are then final.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
@@ -33,7 +33,10 @@ export interface Facade {
    * dropped without an answer. Call this method only if all other pending calls are detached.
    */
   suspend(): SuspendedCalls;
-  /** Returns the indexes of the calls over the budget that are not refused yet. A suspended script makes them again. */
+  /**
+   * Returns the indexes of the calls over the budget that are not refused yet. A suspended script makes these calls
+   * again.
+   */
   overBudget(): number[];
   /** Resumes a call that waited when its script was suspended. Never rejects. */
   resumeCall(call: WaitingCall): Promise<CallResult>;
@@ -98,7 +101,7 @@ export interface PendingCalls {
   readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
-  /** The number of calls that wait for a decision about which no user is asked. */
+  /** The number of calls that wait for a decision that no user is asked to make. */
   readonly parked: number;
   /** The number of calls over the budget. They are refused after all other calls except detached ones have ended. */
   readonly overBudget: number;
@@ -170,8 +173,8 @@ export type FacadeEvent =
   /** The output of a detached task. */
   | { type: 'output'; callId: string; text: string }
   /**
-   * `onlyApprovals`: the facade waits only for decisions. `parked`: the number of these decisions about which no user
-   * is asked.
+   * `onlyApprovals`: the facade waits only for decisions. `parked`: the number of these decisions that no user is asked
+   * to make.
    */
   | { type: 'waiting_changed'; onlyApprovals: boolean; parked: number };
 
@@ -209,8 +212,8 @@ export interface FacadeOptions {
   /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   /**
-   * Counts a call against the run's budget. Returns false if the run may not make another call. Called once for each
-   * call within the script's own budget.
+   * Counts a call against the run's budget. Returns false if the run may make no further call. Called once for each
+   * call within the script's own budget, except for repeated calls.
    */
   readonly takeCall?: (() => boolean) | undefined;
   /** Called, and awaited, before a call executes. A rejection keeps the call from running. */

@@ -378,8 +378,7 @@ class CallFacade implements Facade, CallReporter {
       const { json, value } = checked;
       this.#turns.use(json.length);
       const { observed, principal } = this.#options;
-      // The result of a tool with `savedScript` is not what the script receives, which is the result of the saved
-      // script.
+      // Instead of the result of a tool with `savedScript`, the script receives the result of the saved script.
       const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;
       if (isResult) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });

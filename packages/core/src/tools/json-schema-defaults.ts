@@ -10,8 +10,8 @@ interface EffectiveSchema {
 
 /**
  * Returns the schema that a tool's declaration, check and validation share. A default that its own schema rejects is
- * removed, because applying it would make every call invalid. A member with a default may be omitted, whatever
- * `required` says. `fits` returns whether a schema of the root accepts a value.
+ * removed, because this default would make every call without the member invalid. A member with a default may be
+ * omitted, even if `required` contains the member. `fits` returns whether a schema of the root accepts a value.
  */
 export function effectiveSchema(
   root: JsonObject,
@@ -66,7 +66,7 @@ const SCHEMAS = new Set([
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 
 /**
- * Returns a copy in which `rewrite` replaces every schema, inner schemas first. External references are not followed.
+ * Returns a copy in which `rewrite` replaces every schema, inner schemas first. References are not followed.
  */
 function rewriteSchemas(
   node: unknown,

@@ -4,17 +4,17 @@ import { judgePattern } from './safe-pattern.js';
 import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-lookup.js';
 
 /**
- * Converts an untrusted JSON Schema to a schema that is safe to validate with. The result consists of known keywords
- * with values of the right shape. Every reference points to `$defs` of the result. Spellings of older drafts are
- * converted to 2020-12. Patterns that could take too long are removed or bounded, and `uniqueItems` is bounded. Every
- * schema reports the cost of each use to `onUse`, so that a validation can have a budget.
+ * An untrusted JSON Schema, converted to a schema that is safe to validate with. The converted schema consists of known
+ * keywords with values of the right shape. Every reference in the schema points to the `$defs` of the schema. Spellings
+ * of older drafts are converted to 2020-12. Patterns that could take too long are removed or bounded, and `uniqueItems`
+ * is bounded. Every schema reports the cost of each use to `onUse`, so that a validation can have a budget.
  */
 export interface ReadSchema {
   readonly schema: SchemaNode;
   readonly notes: readonly string[];
 }
 
-/** `start`: the schema of the root that is read. Default: the root itself. */
+/** `start`: the schema inside the root that is read. Default: the root itself. */
 export function readJsonSchema(
   root: JsonObject,
   where: string,
@@ -35,7 +35,7 @@ const MAX_SCHEMAS = 20_000;
 /** The maximum length of a list that is searched for duplicates. */
 const MAX_UNIQUE_ITEMS = 500;
 const FEW_UNIQUE_ITEMS = 20;
-/** The cost of `uniqueItems` for a short list, because each item is compared with every other item. */
+/** The cost of `uniqueItems` for a short list, then for a longer list: each item is compared with every other item. */
 const COST_OF_FEW_UNIQUE_ITEMS = 20;
 const COST_OF_UNIQUE_ITEMS = 12_000;
 /** The number of `enum` values, or of names in `required`, whose search takes as long as one schema. */
@@ -262,7 +262,7 @@ class SchemaReader {
     if (!isLocalReference(reference)) {
       this.#refuse(
         [...path, '$ref'],
-        `points outside of the schema (${quote(String(reference))}); copy what it needs into $defs`,
+        `points outside of the schema (${quote(String(reference))}); copy the schema at this reference into $defs`,
       );
     }
     const target = resolveReference(this.#root, reference as string);

@@ -11,8 +11,8 @@ export interface ToolRegistry {
   /** Returns the tools' own names, in the order given. */
   names(): readonly string[];
   /**
-   * Returns all names by which scripts may write the tools, with dots for namespaces: each part as an identifier, or
-   * unchanged if it is not one. `exposed`: own names; all other tools are omitted.
+   * Returns all names by which scripts may write the tools, with dots for namespaces. Each part of a name is either an
+   * identifier or the unchanged part of the tool's own name. `exposed`: own names; all other tools are omitted.
    */
   scriptNames(exposed?: ReadonlySet<string>): readonly string[];
 }
@@ -110,11 +110,11 @@ const ALL = 'all';
 const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
 
 /**
- * Returns the own names of the exposed tools: the tools of the pack and the listed tools together, or all given tools
- * if neither is set. `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an
- * unknown tool, pack or option, and for packs that extend each other in a cycle; every pack is checked. Tools under
- * `mcp.` appear and disappear with their servers, so a missing tool under `mcp.` is omitted. `absent: 'skip'` omits
- * every missing tool.
+ * Returns the own names of the exposed tools: the tools of the pack and the listed tools together, or all tools of the
+ * registry if neither is set. `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError`
+ * for an unknown tool, pack or option, and for packs that extend each other in a cycle; every pack is checked. Tools
+ * under `mcp.` appear and disappear with their servers, so a missing tool under `mcp.` is omitted. `absent: 'skip'`
+ * omits every missing tool.
  */
 export function resolveExposure(
   exposure: Exposure,
@@ -217,10 +217,12 @@ function unknownTool(name: string, registry: ToolRegistry, where: string): Tools
 
 function assertPack(name: string, pack: unknown): void {
   if (BUILT_IN_PACK_NAMES.includes(name)) {
-    throw new ToolscriptUsageError(`The pack "${name}" is built in; choose another name (it may extend "${name}").`);
+    throw new ToolscriptUsageError(
+      `The pack "${name}" is built in. Choose another name; the new pack may extend "${name}".`,
+    );
   }
   const isRecord = typeof pack === 'object' && pack !== null && !Array.isArray(pack);
-  if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools }.`);
+  if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools? }.`);
   assertKeys(pack, ['extends', 'tools'], `The pack "${name}"`);
   const { extends: parents, tools } = pack as ToolPack;
   if (tools !== undefined && !isNameList(tools))

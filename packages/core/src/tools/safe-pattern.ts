@@ -1,8 +1,9 @@
 /**
  * The decision whether an untrusted regular expression may run on the host, and how long the tested texts may be.
- * JavaScript's engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time that
- * grows with the n-th power of the text. So repetition of parts that repeat or have alternatives is rejected. For all
- * other patterns, the text's length is bounded so that the worst case stays small.
+ * JavaScript's engine backtracks: nested repetition can take exponential time, and n repetitions in a row take a time
+ * that grows with the n-th power of the text's length. So repetition of parts that repeat or have alternatives is
+ * rejected, unless a text can match the repetition in only one way. For all other patterns, the text's length is
+ * bounded so that the worst case stays small.
  */
 type PatternVerdict =
   | {
@@ -175,7 +176,7 @@ class PatternReader {
     if (max === 0) throw new UnsafePattern('it repeats something zero times');
     const counted = atom.counted * Math.max(1, Number.isFinite(max) ? max : min);
     const isAmbiguous = max > 1 && (atom.repetitions > 0 || !atom.decided);
-    // A text can be split into the rounds of such a loop in only one way, so the loop counts as one repetition.
+    // A text can be split into the iterations of such a loop in only one way, so the loop counts as one repetition.
     if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
       return { repetitions: 1, choices: atom.choices, counted, decided: false };
     // defence: no-nested-repetition
@@ -224,8 +225,8 @@ function hasTopLevelAlternative(source: string): boolean {
 }
 
 /*
- * Nested repetition takes a backtracking engine exponential time only if a text can be split into rounds in several
- * ways. `(-[a-z]+)*` is harmless: a round begins only at a hyphen.
+ * Nested repetition takes a backtracking engine exponential time only if a text can be split into iterations in several
+ * ways. `(-[a-z]+)*` is harmless: an iteration begins only at a hyphen.
  */
 
 interface Quantifier {
@@ -248,7 +249,7 @@ function readQuantifier(source: string, position: number): Quantifier | undefine
   return { min, max: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
 }
 
-/** One character of a round, and the number of times that it may occur in the round. */
+/** One character of an iteration, and the number of times that the character may occur there. */
 interface LoopAtom {
   readonly source: string;
   readonly min: number;
@@ -256,7 +257,7 @@ interface LoopAtom {
 }
 
 const GROUP = /^\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))([^]*)\)$/;
-/** Matches a class, an escape that denotes a character, or the character itself. */
+/** Matches a class, an escape that denotes a character, or a literal character. */
 const ATOM =
   /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|[^bB1-9kuxcpP])|[^\\()[\]|^$*+?{}]/suy;
 
@@ -276,7 +277,7 @@ function isDecidedLoop(source: string, flags: string): boolean {
   );
 }
 
-/** Returns the characters of a round; undefined if the round contains more than single characters. */
+/** Returns the characters of an iteration; undefined if the iteration contains more than single characters. */
 function readAtoms(body: string): LoopAtom[] | undefined {
   const atoms: LoopAtom[] = [];
   for (let position = 0; position < body.length;) {
@@ -292,8 +293,8 @@ function readAtoms(body: string): LoopAtom[] | undefined {
 }
 
 /**
- * Returns the characters that may follow a character of the round: all up to the first mandatory one, in this round or
- * in the next.
+ * Returns the characters that may follow a character of an iteration, in the same iteration or in the next: all
+ * characters up to the first mandatory one.
  */
 function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
   const found: LoopAtom[] = [];

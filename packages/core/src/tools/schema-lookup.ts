@@ -134,7 +134,10 @@ const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;
 const CONDITION_KEYWORDS = ['then', 'else'] as const;
 const MAX_EXPANSION = 200;
 
-/** Returns a schema and every schema that applies to the same value: its references and branches. */
+/**
+ * Returns a schema and the schemas that may apply to the same value: its references, branches, conditional and
+ * dependent schemas, up to `MAX_EXPANSION`.
+ */
 export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
   const found = new Set<JsonObject>();
   const waiting: unknown[] = [start];
@@ -268,7 +271,7 @@ export function mayBeNull(parts: readonly JsonObject[]): boolean {
   });
 }
 
-/** Whether a schema accepts any value. */
+/** Whether a schema accepts values of any type. */
 function isSilent(part: JsonObject): boolean {
   return ['type', 'const', 'enum', '$ref', 'anyOf', 'oneOf', 'allOf'].every((keyword) => part[keyword] === undefined);
 }

@@ -17,9 +17,11 @@ const MAX_MEMBER_DOC = 300;
 /** Maximum characters of an object without comments on one line. */
 const MAX_LINE = 120;
 const MAX_CHOICES = 60;
-/** The maximum depth of types in every style. Deeper types are `any`, because no reader follows further. */
+/**
+ * The maximum depth of types in every style. Deeper types are `any` or `unknown`, because no reader follows further.
+ */
 const DEPTH_CEILING = 24;
-/** Maximum nodes for one schema; all further nodes are `any`. */
+/** Maximum nodes for one schema; all further nodes are `any` or `unknown`. */
 const MAX_NODES = 3_000;
 /**
  * The maximum length of shown texts. Members with longer names are omitted, and longer literals are shown as `string`.
@@ -316,7 +318,7 @@ export function requiredKeys(schema: JsonObject): string[] {
   return Array.isArray(required) ? required.filter((key) => typeof key === 'string') : [];
 }
 
-/** Returns the part of an `allOf`, with the members that the whole requires. */
+/** Returns a part of an `allOf`, in which the names in `required` are required too if the part has such members. */
 function withRequired(part: JsonObject, required: unknown): JsonObject {
   if (!Array.isArray(required)) return part;
   const own = required.filter((key) => typeof key === 'string' && Object.hasOwn(part['properties'] as object, key));
@@ -415,7 +417,8 @@ function memberDoc(schema: Record<string, unknown>): string {
 }
 
 /**
- * Whether a value is worth a comment. An omitted keyword counts as false, 0 or empty unless the schema says otherwise.
+ * Whether a default is worth a comment. Readers expect false, 0 or an empty value for an omitted member, so these
+ * defaults need no comment.
  */
 function isInformative(value: unknown): boolean {
   return (
@@ -427,7 +430,10 @@ function isInformative(value: unknown): boolean {
   );
 }
 
-/** Returns text for a comment: one line, no invisible characters. */
+/**
+ * Returns text for a comment, on one line and without invisible characters. After `maxLength` characters, an ellipsis
+ * replaces the rest.
+ */
 export function docText(text: string, maxLength: number): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\s]+/gu, ' ').trim();
   const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;

@@ -45,9 +45,10 @@ export function standardKind(value: unknown): 'complete' | 'partial' | undefined
 }
 
 /**
- * Compiles a schema. Its JSON Schema validates first, within its bounds: it rejects unknown keys and fills in defaults.
- * The library then judges the rules that a JSON Schema cannot express. The library may add defaults. A schema that
- * transforms values is rejected, because a saved call is validated again when the call is resumed.
+ * Compiles a schema. Validation first applies the JSON Schema, with the limits of `compileJsonSchema`: it rejects
+ * unknown keys of an input and fills in defaults. The schema's own library then checks the rules that a JSON Schema
+ * cannot express, and may add defaults. A value that a second validation would change again is refused, because a
+ * suspended call is validated again when the call is resumed.
  */
 export function compileStandardSchema(
   schema: StandardSchema,
@@ -94,7 +95,7 @@ function judge(schema: StandardSchema, sent: Extract<Validated, { ok: true }>): 
 }
 
 function validate(schema: StandardSchema, value: unknown): Validated {
-  // The library gets a copy of the value, because it may change its argument.
+  // The library gets a copy of the value, because the library may change its argument.
   const result = schema['~standard'].validate(structuredClone(value));
   if (result instanceof Promise) {
     // Ignores the rejection, because no other code awaits this promise.

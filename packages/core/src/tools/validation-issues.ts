@@ -23,7 +23,7 @@ const MAX_COMPARED = 4_000;
 
 /**
  * Returns the issue about an unknown key. `index`: the index of the issue in its list. Only issues that are shown get a
- * hint, because searching for one takes time.
+ * hint, because searching for a hint takes time.
  */
 export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[], index: number): ValidationIssue {
   // defence: advice-for-shown-issues
@@ -80,7 +80,7 @@ export function likeliestBranch(branches: readonly BranchIssues[], depth: number
 
 export interface LocatedIssue {
   path: ValuePath;
-  /** `kind`: the value has a different kind. `choice`: it is not one of the listed values. */
+  /** `kind`: the value has a wrong kind. `choice`: the value is not one of the listed values. */
   nature: 'kind' | 'choice' | 'other';
   issue: ValidationIssue;
 }

@@ -9,8 +9,8 @@ type Run = ZodSchema['_zod']['run'];
 
 /**
  * Maximum steps of one validation. Each step takes about a tenth of a microsecond, so all steps together stay below the
- * time for which the event loop may be blocked. A list of 30 000 numbers takes 30 000 steps, and a list takes 10 steps
- * for each object with four members.
+ * time for which the event loop may be blocked. A list of 30 000 numbers takes 30 000 steps, and a list takes about 10
+ * steps for each object with four members.
  */
 const MIN_STEPS = 200_000;
 /** The steps per value, for data with more values than the default maximum of arguments. */
@@ -118,7 +118,8 @@ export class ZodBounds {
   }
 
   /**
-   * Rejects a text that is too long for one of its patterns. The pattern is not skipped, because the tool relies on it.
+   * Rejects a text that is too long for a pattern of its schema. The pattern is not skipped, because the tool relies on
+   * the pattern.
    */
   #testingTexts(run: Run, checks: readonly TextCheck[]): Run {
     return (payload, context) => {
@@ -205,7 +206,7 @@ function copyOf({ value, issues }: Payload): Payload {
 /** The cost of one regular expression of a schema, and the maximum length of a text that is tested with it. */
 export interface TextCheck {
   readonly maxLength: number;
-  /** Returns the steps of a validation to test a text of this many characters. */
+  /** Returns the number of steps of a validation that the test of a text with this many characters takes. */
   readonly steps: (length: number) => number;
   /** The message for a longer text. */
   readonly refusal: string;
@@ -276,6 +277,6 @@ function judged(pattern: RegExp): TextCheck {
   // defence: zod-patterns-are-judged
   throw new UnsafeZodPattern(
     `the pattern ${String(pattern)} may take exponential time, and a script chooses the text: ${verdict.reason}. ` +
-      'Write the pattern without this part, or test the text in .refine()',
+      'Write a simpler pattern, or test the text in .refine()',
   );
 }

@@ -11,10 +11,10 @@ import { explainZodIssues } from './zod-issues.js';
 export type { ZodSchema } from './zod-bounds.js';
 
 /**
- * zod schemas for data that crosses the sandbox as JSON. A copy of the user's schema validates the data. Objects
- * without a rule for unknown keys reject them (`closed`), at every level and inside unions; loose objects and catchalls
- * stay unchanged. Schemas whose values JSON cannot represent, or that transform their values, are rejected when the
- * copy is created, so the validated value is always the sent value plus defaults.
+ * zod schemas for data that enters or leaves the sandbox as JSON. A copy of the user's schema validates the data. In an
+ * input (`closed`), objects without a rule for unknown keys reject these keys, at every level and inside unions; loose
+ * objects and catchalls stay unchanged. Schemas whose values JSON cannot represent, or that transform their values, are
+ * rejected when the copy is created, so the validated value is always the sent value plus defaults.
  */
 
 export interface CompiledSchema {
@@ -106,8 +106,8 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
 }
 
 /**
- * Like `z.safeParse`, but an issue gets its text only when the issue is reported, because the text costs more than
- * finding the issue.
+ * Validates like `z.safeParse`, but an issue gets its text only when the issue is reported, because the text costs more
+ * than finding the issue.
  */
 function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
   bounds.begin(value);
@@ -159,8 +159,8 @@ class SchemaCopy {
   readonly #closed: boolean;
   readonly #where: string;
   /**
-   * Functions that resolve the getters of objects and lazies. The schemas are copied at their first use; `finish`
-   * copies the rest of a recursive schema.
+   * Functions that resolve the getters of objects and of lazy schemas. The inner schemas are copied at their first use;
+   * `finish` copies the remaining ones.
    */
   readonly #delayed: (() => unknown)[] = [];
 
@@ -303,10 +303,10 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   success: 'z.success() produces another value; describe the data itself',
 };
 
-/** Returns the replacement for an unusable schema; undefined for a usable one. */
+/** Returns the reason why a schema is unusable, with the replacement; undefined for a usable schema. */
 function replacementFor(definition: Definition): string | undefined {
   if (definition['coerce'] === true) {
-    return `z.coerce.${definition.type}() may produce another value than it reads; use z.${definition.type}()`;
+    return `z.coerce.${definition.type}() may produce a value that differs from the value it reads; use z.${definition.type}()`;
   }
   if (definition.type === 'pipe' && definition['transform'] !== undefined) {
     return 'a codec (or z.stringbool()) produces another value; use the schema of the JSON side and convert inside execute';

@@ -71,8 +71,8 @@ export function usageAttributes(usage: Usage): Attributes {
 }
 
 /**
- * Marks the span as failed. `code`: from the error table, or from the provider. The error's message is omitted, because
- * it may quote a user.
+ * Marks the span as failed. `code`: from the error table or the provider, or the name of a thrown error. The error's
+ * message is omitted, because the message may quote a user.
  */
 export function markFailed(span: Span, code: string): void {
   span.setAttribute('error.type', code);

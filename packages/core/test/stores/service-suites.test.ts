@@ -60,7 +60,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     }),
   ],
   [
-    'a renewed lease continues; a lost one is reported, and changes nothing',
+    'a renewed lease continues; a lost lease is reported, and changes nothing',
     stores({ runs: () => ({ renew: async () => ({ isHeld: true, isCancelRequested: false }) }) }),
   ],
   [

@@ -565,7 +565,7 @@ Done.`;
     const outcome = await open().resume('scr_nobody');
     expect(outcome).toMatchObject({ scriptId: 'scr_nobody', error: { code: 'SuspensionError' } });
     expect(failureOf(outcome).message).toBe(
-      'This process knows no suspended script "scr_nobody". Resume it by its `suspension`, or give the harness a store.',
+      'This harness knows no suspended script "scr_nobody". Resume it by its `suspension`, or give the harness a store.',
     );
   });
 

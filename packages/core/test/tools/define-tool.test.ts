@@ -122,7 +122,7 @@ describe('former names of arguments', () => {
     [{ filePath: 'b', path: 'a' }, 'args.filePath'],
     [{ filePath: 'b', file: 'a' }, 'args.file'],
   ])('are rejected together with the current name, and with another of the same argument: %j', (given, path) => {
-    const message = 'an old name of path, which is given too; give path alone';
+    const message = 'is an old name of path, which is given too; give path alone';
     expect(tool.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
     expect(open.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
   });

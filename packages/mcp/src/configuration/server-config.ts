@@ -24,7 +24,7 @@ export interface StdioTransport {
 }
 
 export interface HttpTransport {
-  /** `http`: Streamable HTTP, and the older SSE if the server supports only that. `sse`: only SSE. */
+  /** `http`: Streamable HTTP, or the older SSE transport if the server supports only SSE. `sse`: only SSE. */
   readonly type: 'http' | 'sse';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -113,9 +113,9 @@ export interface ReadConfigOptions {
 }
 
 /**
- * Reads the usual `{ "mcpServers": { NAME: { command, args, env } | { url, headers } } }`, and the `servers` of
- * Visual Studio Code. Throws a `ToolscriptUsageError` if there is no such object; a single invalid server is listed
- * in `failed`. Disabled servers are omitted.
+ * Reads the usual `{ "mcpServers": { NAME: { command, args, env } | { url, headers } } }`, and the `servers` of Visual
+ * Studio Code. Throws a `ToolscriptUsageError` if there is no such object; each invalid server is listed in `failed`.
+ * Disabled servers are omitted.
  */
 export function readMcpConfig(
   config: unknown,

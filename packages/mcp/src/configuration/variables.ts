@@ -2,7 +2,7 @@
 const REFERENCE = /\$\{([^}]*)\}/gu;
 const NAME = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/su;
 
-/** A server with an unusable configuration. The message ends a sentence about the server. */
+/** The configuration of a server is unusable. The message ends a sentence about the server. */
 export class ConfigurationError extends Error {}
 
 /**

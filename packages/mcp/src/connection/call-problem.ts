@@ -3,7 +3,7 @@ import { ToolCallError } from '@toolscript/core';
 import { ConnectError } from './open-client.js';
 import { messageOf, plainLines } from './readable.js';
 
-/** Whether the server no longer knows the session. In that case, it answers 404 over Streamable HTTP. */
+/** Whether the server no longer knows the session. The server then answers 404 over Streamable HTTP. */
 export function isLostSession(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }
@@ -31,7 +31,7 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
       'invalid',
     );
   return failed(
-    `The call to the MCP server "${server}" failed, and may have taken effect. Check that before you repeat the call. The error is: ${said}`,
+    `The call to the MCP server "${server}" failed, and may have taken effect. Check whether it did before you repeat the call. The error is: ${said}`,
     'failed',
   );
 }

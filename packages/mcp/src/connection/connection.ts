@@ -140,7 +140,8 @@ export class ServerConnection {
   }
 
   /**
-   * If the server has lost the session, it has not processed the request, so the request is repeated in a new session.
+   * Makes a request. A server that has lost the session has not processed the request, so the request is then repeated
+   * in a new session.
    */
   async #request<Result>(make: (client: Client, timeoutMs: number) => Promise<Result>): Promise<Result> {
     const { callTimeoutMs } = this.#options;
@@ -178,7 +179,7 @@ export class ServerConnection {
     return this.#opening;
   }
 
-  /** Clears `#opening` before it reports the result, so that a listener may retry. */
+  /** Opens a client. Clears `#opening` before the listener receives the new state, so that the listener may retry. */
   async #connect(): Promise<Client> {
     this.#setState('connecting', this.#problem);
     try {

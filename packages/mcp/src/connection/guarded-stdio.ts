@@ -31,7 +31,9 @@ export class GuardedStdio extends StdioClientTransport {
     });
   }
 
-  /** The text on standard output that is not a message, as the end of a sentence; undefined if there is none. */
+  /**
+   * The text on standard output that is not a message, as the end of a sentence; undefined if there is no such text.
+   */
   get junk(): string | undefined {
     if (this.#junkLines > MAX_JUNK_LINES) return 'it floods its standard output with text that is not an MCP message';
     return this.#firstJunk === ''

@@ -14,7 +14,7 @@ import { GuardedStdio } from './guarded-stdio.js';
 import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
 import { messageOf, oneLine } from './readable.js';
 
-/** A connection that could not be opened. The message tells the user the problem and its fix. */
+/** The connection could not be opened. The message tells the user the problem and its fix. */
 export class ConnectError extends Error {
   /** Whether a retry is useless until the user has acted. */
   readonly needsUser: boolean;
@@ -151,7 +151,10 @@ async function openHttp(server: string, transport: HttpTransport, options: OpenO
   }
 }
 
-/** A server that supports only SSE does not know the request of the newer transport. */
+/**
+ * Whether the server may support only SSE: the server refused the newer transport with a 4xx status other than 401 and
+ * 403.
+ */
 function hasOlderTransport(error: unknown): boolean {
   const status = error instanceof SdkHttpError ? error.status : undefined;
   return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403;

@@ -3,12 +3,18 @@ import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 const HIDDEN = new RegExp(`[${INVISIBLE_CHARACTERS}]+`, 'gu');
 const HIDDEN_IN_LINES = new RegExp(`(?![\\n\\t])[${INVISIBLE_CHARACTERS}]`, 'gu');
 
-/** Text of a server on one line, without invisible characters, with at most `maxLength` characters. */
+/**
+ * A server's text on one line, with spaces in place of invisible characters. A text longer than `maxLength` characters
+ * is cut there and ends with "…".
+ */
 export function oneLine(text: string, maxLength: number): string {
   return cut(text.replace(HIDDEN, ' ').trim(), maxLength);
 }
 
-/** Text of a server without invisible characters except line breaks and tabs, with at most `maxLength` characters. */
+/**
+ * A server's text, with spaces in place of invisible characters other than line breaks and tabs. A text longer than
+ * `maxLength` characters is cut there and ends with "…".
+ */
 export function plainLines(text: string, maxLength: number): string {
   return cut(text.replaceAll('\r\n', '\n').replace(HIDDEN_IN_LINES, ' ').trim(), maxLength);
 }

@@ -4,7 +4,7 @@ import type { AuthInfo, McpRequestContext } from '@modelcontextprotocol/server';
 export interface GatewayCaller {
   /** The owner of the caller's scripts. Default: the principal of the gateway. */
   readonly principal?: string;
-  /** Whether the caller may run scripts. Otherwise it can only find and read tools. */
+  /** Whether the caller may run scripts. Otherwise the caller can only find tools and read their declarations. */
   readonly mayRun: boolean;
   /** Whether the caller may approve or deny calls by answering questions. */
   readonly mayDecide: boolean;
@@ -12,7 +12,7 @@ export interface GatewayCaller {
 
 export const LOCAL_CALLER: GatewayCaller = { mayRun: true, mayDecide: true };
 
-/** The form in which the SDK carries a caller from a request to the server that is made for it. */
+/** The form in which the SDK carries a caller from a request to the server that is made for the request. */
 export function requestOptions(caller: GatewayCaller, body: unknown): { authInfo: AuthInfo; parsedBody?: unknown } {
   const authInfo = { token: '', clientId: caller.principal ?? '', scopes: [], extra: { caller } };
   return { authInfo, ...(body === undefined ? {} : { parsedBody: body }) };

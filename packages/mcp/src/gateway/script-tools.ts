@@ -27,11 +27,11 @@ const ResultSchema = z.object({
 });
 
 const UNDECIDED =
-  'This client cannot ask a user, and the script is not stored, so the call is denied. Use a client that shows forms.';
+  'No user has decided about the call, and the script is not stored, so the call is denied. Use a client that shows forms, and answer the form.';
 
 /**
- * Registers `run_script`, which is returned, and `resume_script`, which only waits for decisions. Neither accepts a
- * decision from a model.
+ * Registers `run_script`, which is returned, and `resume_script`, which waits for decisions and then resumes the
+ * script. Neither tool accepts a decision from a model.
  */
 export function registerScriptTools(server: McpServer, services: GatewayServices): RegisteredTool {
   const runScript = server.registerTool(
@@ -54,7 +54,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
     'resume_script',
     {
       description:
-        'Waits until a user has decided about a suspended script, and returns its result. It decides nothing itself.',
+        "Waits until a user has decided about a suspended script, and returns the script's result. This tool decides nothing itself.",
       inputSchema: z.object({ scriptId: z.string() }),
       outputSchema: ResultSchema,
     },
@@ -96,8 +96,8 @@ function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
 }
 
 /**
- * The client sends the user's decisions separately from the arguments of the call. Only decisions about the approvals
- * in `pending` count.
+ * Resumes a script with the user's decisions, which the client sends separately from the arguments of the call. Only
+ * decisions about the approvals in `pending` count.
  */
 function resumeDecided(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
   const decisions = services.mayDecide ? answersOf(ctx.mcpReq.inputResponses, pending.approvals) : {};

@@ -45,7 +45,7 @@ export interface PendingState {
   readonly approvals: readonly string[];
 }
 
-/** The services that the handlers of one gateway share. */
+/** The services that the handlers for one caller share. */
 export interface GatewayServices extends GatewayOptions, Pick<GatewayCaller, 'mayRun' | 'mayDecide'> {
   readonly state: RequestStateCodec<PendingState>;
   readonly past: PastScripts;

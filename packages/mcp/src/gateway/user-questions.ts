@@ -19,7 +19,7 @@ export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolea
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Asks the user with one form for each pending call. Each form shows the safe text of the approval. */
+/** Asks the user with one form for each pending call. Each form shows the rendered call of the approval. */
 export function askUser({ pendingApprovals }: Suspended, requestState: string): InputRequiredResult {
   const entries = pendingApprovals.map(({ approvalId, rendered }) => [
     approvalId,

@@ -42,7 +42,7 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
     const why = ended?.message === undefined ? '' : `: ${ended.message}`;
     const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
     return {
-      report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). That process has its result. Its calls: ${calls === '' ? 'none' : calls}.`,
+      report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). That process has the result. The script's calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
   return { report: `The script ${scriptId} cannot be resumed, because it is ${state}. Run the script again.` };

@@ -10,7 +10,7 @@ const ListInput = z.object({
   cursor: z.string().optional().describe('nextCursor of the previous page; only with server'),
 });
 
-/** Entries of one list; untrusted data. */
+/** An entry of a list, which is untrusted data. */
 const Entry = z.record(z.string(), z.unknown());
 
 const listOutput = <Member extends string>(member: Member) =>

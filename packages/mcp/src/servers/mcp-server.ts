@@ -53,7 +53,7 @@ export class McpServer {
     return this.#made.tools;
   }
 
-  /** Whether the server has resources, or had some while it was connected. */
+  /** Whether the server declares resources, or declared them on an earlier connection. */
   get hasResources(): boolean {
     return this.#hasResources;
   }
@@ -95,7 +95,7 @@ export class McpServer {
     await this.#offer();
   }
 
-  /** New and changed tools are removed before the user is asked about them. */
+  /** Publishes the trusted tools. Removes new and changed tools before the user is asked about them. */
   async #offer(): Promise<void> {
     const offered = this.#offered;
     const reviewed = await this.#review.review(offered);

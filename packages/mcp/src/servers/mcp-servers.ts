@@ -17,8 +17,8 @@ export type AttachableHarness = Pick<Harness, 'tools'>;
 /** The MCP servers of a configuration. */
 export interface McpServers {
   /**
-   * Adds the tools of all servers to a harness, and applies every change to them. Returns a function that removes them.
-   * Several harnesses may be attached.
+   * Adds the tools of all servers to a harness, and updates them after every change. Returns a function that removes
+   * the tools. Several harnesses may be attached.
    */
   attach(harness: AttachableHarness): () => void;
   /** One entry for each server that the configuration names and does not disable. */
@@ -160,7 +160,7 @@ class ConnectedServers implements McpServers {
           type: 'log',
           server,
           level: 'error',
-          text: `A harness refused the new tools, so it was detached. Remove the cause, and attach the harness again: ${messageOf(error)}`,
+          text: `A harness refused the new tools: ${messageOf(error)} Toolscript detached the harness. Remove the cause, and attach the harness again.`,
         });
       }
     }
@@ -174,7 +174,7 @@ class ConnectedServers implements McpServers {
     );
   }
 
-  /** An error of a listener must not end a connection. */
+  /** Emits an event. Ignores an error of the listener, which must not end a connection. */
   #emit(event: McpEvent): void {
     try {
       this.#options.onEvent?.(event);

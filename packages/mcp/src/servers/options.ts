@@ -28,7 +28,10 @@ export interface McpOptions extends InboundHandlers {
    * held back until `trust` is called.
    */
   readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
-  /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
+  /**
+   * Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has resources. Default
+   * true.
+   */
   readonly resources?: boolean;
   /**
    * Maximum time that `connectMcpServers` waits for servers, in ms. A server that connects later adds its tools when it
@@ -44,7 +47,9 @@ export interface McpOptions extends InboundHandlers {
    */
   readonly callTimeoutMs?: number;
   readonly reconnect?: ReconnectOptions;
-  /** Logs in to remote servers: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK. */
+  /**
+   * Returns the login provider for a remote server: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK.
+   */
   readonly authProvider?: (server: string) => OAuthClientProvider | undefined;
   /**
    * Returns the way to log in to a server, such as a command. The message about a server that refuses access has this

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 
 /**
- * A JSON file that only its owner can read and write (0600), in a folder created for it (0700). Each write replaces
- * the whole file atomically. Operations of one object run in order.
+ * A JSON file that only its owner can read and write (0600). A missing folder is created for the owner alone (0700).
+ * Each write replaces the whole file atomically. Operations of one object run in order.
  */
 export class PrivateJsonFile<Schema extends z.ZodType> {
   readonly #path: string;

@@ -28,7 +28,7 @@ export interface SkippedTool {
 const MAX_DEFINITION_LENGTH = 256 * 1024;
 const MAX_NAME_LENGTH = 256;
 
-/** Parses a server's list. If several tools have the same name, only the first one is used. */
+/** Parses a server's list of tools. If several tools have the same name, only the first one is used. */
 export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefinition[]; skipped: SkippedTool[] } {
   const tools = new Map<string, ToolDefinition>();
   const skipped: SkippedTool[] = [];

@@ -15,7 +15,7 @@ const MAX_TEXT_LENGTH = 4_000;
 
 /**
  * A copy of a schema for models: without comments, and with descriptions and titles of bounded length that contain no
- * invisible characters.
+ * invisible characters except line breaks and tabs.
  */
 export function readableSchema(schema: object): object {
   return readable(schema) as object;

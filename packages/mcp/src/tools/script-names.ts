@@ -28,7 +28,7 @@ function partOf(name: string): string {
   return base.length === name.length && !RESERVED.has(base) ? base : suffixed(name);
 }
 
-/** A part that no other name has. A server may choose a name that equals the suffixed form of another one. */
+/** A part that no other name has. A server may choose a name that equals the suffixed form of another name. */
 function freePart(name: string, used: Set<string>): string {
   let part = suffixed(name);
   // defence: mcp-suffixes-can-be-forged

@@ -34,7 +34,7 @@ export const ApiKeySchema = ApiKeyDraftSchema.extend({
 });
 export type ApiKey = z.infer<typeof ApiKeySchema>;
 
-/** Stores API keys. `get` is called for each request, so that a deleted key stops working at once. */
+/** Stores API keys. The server calls `get` for each request with an API key, so a deleted key stops working at once. */
 export interface ApiKeyStore {
   add(key: ApiKey): Promise<void>;
   /**

@@ -15,12 +15,12 @@ import {
 /** Maximum number of bytes of one read. */
 const BLOCK = 256 * 1024;
 
-/** Maximum number of bytes that the search for one page reads. */
+/** The search for one page stops after about this number of bytes. */
 const MAX_SCAN = 8 * 1024 * 1024;
 
 /**
- * Appends entries to a file, with one line and one write each, and reads them. The first entry creates the file.
- * Several processes may append to it.
+ * Appends entries to a file, each as one line with one write, and reads them. The first entry creates the file. Several
+ * processes may append to the file.
  */
 export class AuditFile implements AuditStore {
   readonly #path: string;
@@ -100,7 +100,7 @@ async function* linesBackwards(file: FileHandle, end: number): AsyncGenerator<Li
     const from = Math.max(0, at - BLOCK);
     rest = Buffer.concat([await readBlock(file, from, at), rest]);
     at = from;
-    // Only text after a line feed certainly starts at the beginning of a line.
+    // The text before the first line feed may lack its beginning, except at the start of the file.
     const begin = at === 0 ? 0 : rest.indexOf(10) + 1;
     if (at > 0 && begin === 0) continue;
     const lines = splitLines(rest.subarray(begin)).slice(0, -1);
@@ -129,7 +129,10 @@ async function readBlock(file: FileHandle, from: number, end: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** Returns undefined for an entry that does not match the filter, and for a line that a full disk has truncated. */
+/**
+ * Returns undefined for an entry that does not match the filter, and for a line that is not valid JSON, such as a line
+ * that a full disk has truncated.
+ */
 function entryIn(text: string, filter: AuditFilter): ServiceAuditEntry | undefined {
   try {
     const entry = JSON.parse(text) as ServiceAuditEntry;

@@ -6,7 +6,7 @@ import { LOCAL_PRINCIPAL } from '../runs/principals.js';
 import type { UndoDirection, UndoReport } from './script-undo.js';
 
 /**
- * A user's decision, received over HTTP. When the script resumes, an entry of type `approval` records the effect of the
+ * A user's decision, received over HTTP. When the run resumes, an entry of type `approval` records the effect of the
  * decision.
  */
 export interface DecisionEntry {
@@ -83,7 +83,7 @@ export interface AuditPage {
   readonly next?: string;
 }
 
-/** Stores every decision, the start and end of every call with effects, and every change to API keys. */
+/** Stores decisions, the starts and ends of calls with effects, undos and redos, and changes to API keys. */
 export interface AuditStore {
   /** Appends an entry. The function works without a receiver (`this`). Throws if the store cannot append. */
   readonly append: (entry: ServiceAuditEntry) => void;

@@ -71,15 +71,15 @@ export class KeyFolder implements ApiKeyStore {
     const code = codeOf(error) ?? 'unknown error';
     const fix = ['EACCES', 'EPERM'].includes(code)
       ? `Give your user ${verb === 'read' ? 'read' : 'write'} permission: chmod u+rwx ${this.#path}`
-      : 'Check the disk.';
+      : 'Check that the path is a folder, and that its disk accepts writes and has free space.';
     const message = `The API keys in ${this.#path} cannot be ${verb} (${code}). ${fix}`;
     return new StoreUnavailableError(message, { cause: error });
   }
 }
 
 /**
- * Reads a regular file of at most 64 KiB that no other user can access. Rejects for any other file, because another
- * user could have written its key.
+ * Reads a regular file of at most 64 KiB. Rejects for any other file and, except on Windows, for a file that other
+ * users can access, because another user could have written the key.
  */
 async function readPrivate(path: string): Promise<string> {
   // defence: key-files-no-follow, without it: const file = await open(path, constants.O_RDONLY);

@@ -7,14 +7,17 @@ export interface AccessLimits {
    * are not counted.
    */
   readonly requestsPerAddress: number;
-  /** Maximum number of requests per minute with a wrong token, from one address. */
+  /** Maximum number of requests per minute without a valid token, from one address. */
   readonly failuresPerAddress: number;
   /**
    * Maximum number of requests per minute of one principal. Requests of the machine's own user, with the local token,
    * are not counted.
    */
   readonly requestsPerPrincipal: number;
-  /** Maximum number of event streams that one principal may have open at the same time. */
+  /**
+   * Maximum number of event streams that one principal may have open at the same time. A request that waits for the end
+   * of a response counts as a stream.
+   */
   readonly streamsPerPrincipal: number;
   /** Maximum number of queued runs of one principal, at most 500. The machine's own user is not limited. */
   readonly queuedRunsPerPrincipal: number;

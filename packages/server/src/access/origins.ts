@@ -13,14 +13,14 @@ export interface OriginOptions {
 
 /**
  * The Host and Origin headers that the server accepts. A page that reaches this server through DNS rebinding sends its
- * own name as the host. So the server rejects unknown names, and accepts an address only if the connection has arrived
- * at it.
+ * own name as the host. So the server accepts only the names of this machine, the configured hosts, and the address at
+ * which the connection has arrived.
  */
 export class KnownOrigins {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
 
-  /** Throws a `ToolscriptUsageError` for a host or an origin that no request can have. */
+  /** Throws a `ToolscriptUsageError` for an invalid origin, and for a host that is invalid or has a port. */
   constructor({ hosts = [], origins = [] }: OriginOptions) {
     this.#hosts = new Set([...LOCAL_HOSTS, ...hosts.map(checkedHost)]);
     this.#origins = new Set(origins.map(checkedOrigin));
@@ -40,7 +40,7 @@ export class KnownOrigins {
     return this.isConfigured(origin) || isSamePage(origin, host);
   }
 
-  /** Whether pages of this origin may read answers. */
+  /** Whether the option `origins` contains this origin, so that its pages may read the answers. */
   isConfigured(origin: string): boolean {
     return this.#origins.has(origin.toLowerCase());
   }

@@ -29,7 +29,7 @@ export interface UndoReport {
   readonly direction: UndoDirection;
   /** Identifies the file changes that the undo reverts. The request that confirms the undo repeats this id. */
   readonly planId?: string;
-  /** True if the undo was done, false for a plan. */
+  /** True if the undo was done, false for a plan and for a refused undo. */
   readonly isDone: boolean;
   /** The reason why the undo is refused. A refused undo changes nothing. */
   readonly refusal?: { readonly code: string; readonly message: string };

@@ -11,7 +11,7 @@ const MAX_BACKLOG = 50_000;
 /** The delay before the next attempt after the database has failed, in ms. */
 const RETRY_MS = 5_000;
 
-/** An entry and its hash, which identifies it. */
+/** An entry and its hash, which identifies the entry. */
 export interface HashedEntry {
   readonly sha256: string;
   readonly entry: ServiceAuditEntry;
@@ -29,7 +29,7 @@ export interface AuditTable {
 export interface SharedAuditSettings {
   readonly file: AuditFile;
   readonly table: AuditTable;
-  /** Receives a fault of the table, but no further faults until a copy succeeds. */
+  /** Receives the fault of a failed copy, but no further faults until a copy succeeds. */
   readonly onFault: (error: unknown) => void;
 }
 

@@ -3,7 +3,7 @@ import { keyVariable, type AgentConfig, type SubAgentHost } from '@toolscript/co
 import type { LoadImage } from '@toolscript/core/history';
 import type { JsonObject, ModelProvider } from '@toolscript/core/protocol';
 
-/** A submitter's options for one run. They only narrow the operator's configuration. */
+/** A submitter's options for one run. `expose` only narrows the operator's configuration. */
 export interface RunChoices {
   /** Replaces the agent's own model. */
   readonly model?: string | undefined;
@@ -33,8 +33,8 @@ export interface ServedAgent {
   /** Whether a submitter may replace the agent's own model by this model. Default: any model is allowed. */
   allowsModel?(model: string): boolean;
   /**
-   * Called for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because of a missing
-   * key.
+   * The server calls `open` for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because
+   * of a missing key.
    */
   open(choices: RunChoices): Promise<OpenedAgent>;
 }

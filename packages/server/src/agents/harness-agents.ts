@@ -23,7 +23,7 @@ import {
 
 export interface HarnessAgentsOptions {
   readonly agents: readonly AgentInput[];
-  /** The tools and their rules. An agent's `tools` and `pack` select from them. */
+  /** The tools and their rules. An agent's `tools` and `pack` select from these tools. */
   readonly harness: HarnessOptions;
   /** Lets agents that have sub-agents find prompts, files and models. */
   readonly subAgents?: SubAgentOptions;
@@ -37,12 +37,12 @@ interface Opened {
   readonly subAgents: SubAgents | undefined;
 }
 
-/** Maximum number of sets of tools, each with its own harness. */
+/** Maximum number of harnesses. */
 const MAX_HARNESSES = 32;
 
 /**
- * Agents that select their tools from one harness configuration. The directory creates a harness for each selection of
- * tools when a run first needs that selection.
+ * Agents that select their tools from one harness configuration. The directory creates one harness for each selection
+ * of tools, and one for each agent with sub-agents, when a run first needs the harness.
  */
 export class HarnessAgents implements AgentDirectory {
   readonly #options: HarnessAgentsOptions;
@@ -86,7 +86,7 @@ export class HarnessAgents implements AgentDirectory {
     if (found !== undefined) return found;
     if (this.#harnesses.size >= MAX_HARNESSES)
       throw new ToolscriptUsageError(
-        `Runs have chosen ${MAX_HARNESSES} different sets of tools, the maximum. Use one of the earlier sets, or restart the server.`,
+        `The agents already use ${MAX_HARNESSES} harnesses, the maximum. Configure fewer agents. Agents without sub-agents share a harness if they have the same tools and pack.`,
       );
     const { expose: _own, ...options } = this.#options.harness;
     const subAgents = agent.agents === undefined ? undefined : this.#subAgents(agent.agents);
@@ -106,7 +106,7 @@ export class HarnessAgents implements AgentDirectory {
         const served = names.includes(slug) ? await this.find(slug) : undefined;
         if (served !== undefined) return { agent: served.config, provider: await provider(served.config, undefined) };
         throw new ToolscriptUsageError(
-          `This agent may not launch ${JSON.stringify(slug)}. It may launch ${names.join(', ') || 'only itself'}.`,
+          `This agent may not launch ${JSON.stringify(slug)}. It may launch ${['itself', ...names].join(', ')}.`,
         );
       },
       waitsForDecisions: true,

@@ -22,11 +22,12 @@ export interface AuthOptions extends OriginOptions {
   /** The token of this machine's user, who has all permissions. It is valid only in requests from this machine. */
   readonly token?: string;
   /**
-   * API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. If the store has all
-   * functions of `ApiKeyStore`, administrators can also list, create and revoke keys at `/api/v2/keys`.
+   * The store of API keys, such as `new KeyFolder(path)` for the folder in which `toolscript keys add` stores keys. If
+   * the store has all functions of `ApiKeyStore`, administrators can also list, create and revoke keys at
+   * `/api/v2/keys`.
    */
   readonly keys?: Pick<ApiKeyStore, 'get'> & Partial<ApiKeyStore>;
-  /** Finds the caller of any other token. Undefined: the token is invalid. */
+  /** Finds the caller of any other token. Returns undefined if the token is invalid. */
   readonly authenticate?: (token: string, request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>;
   /**
    * Addresses of proxies in front of the server, whose `X-Forwarded-For` contains the client's address. Default: none.
@@ -39,12 +40,15 @@ declare module 'fastify' {
     caller: Caller;
   }
   interface FastifyContextConfig {
-    /** The permission that a caller needs for the route. `public`: the caller needs no token. */
+    /** The permission that a caller needs for the route. `public`: the caller needs no token. Default: `admin`. */
     scope?: Scope | 'public';
   }
 }
 
-/** Checks Host, Origin, rate, token and scope of every request before any other step. */
+/**
+ * Checks Host, Origin and rate of every request before any other step. For a route that is not public, also checks the
+ * token and its scopes.
+ */
 export async function guard(app: FastifyInstance, options: AuthOptions, limits: AccessLimits): Promise<void> {
   const known = new KnownOrigins(options);
   const rates = await openRateLimits(app, limits);

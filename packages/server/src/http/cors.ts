@@ -13,8 +13,8 @@ export function isPreflight({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Allows the page of a configured origin to read the answer. The header names that origin, never a wildcard, and allows
- * no cookies.
+ * Allows the page of a configured origin to read the answer. `Access-Control-Allow-Origin` names that origin, never a
+ * wildcard. No header allows cookies.
  */
 export function addCorsHeaders(request: FastifyRequest, { raw }: FastifyReply, origin: string): void {
   // The headers are set on the raw response, so that streams have them too.

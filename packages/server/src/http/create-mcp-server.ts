@@ -9,8 +9,8 @@ export interface McpServerOptions extends Pick<ServerOptions, 'auth' | 'limits' 
 }
 
 /**
- * A server with only an MCP endpoint, at `/mcp`. It checks requests as `createServer` does. `listen` opens it, `close`
- * closes it.
+ * A server with only an MCP endpoint, at `/mcp`. It checks requests as `createServer` does. `listen` opens the server,
+ * and `close` closes it.
  */
 export async function createMcpServer(options: McpServerOptions): Promise<FastifyInstance> {
   checkOptions(options);

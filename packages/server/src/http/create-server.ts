@@ -28,8 +28,8 @@ import { submitRoute } from './routes/submit.js';
 import { threadRoutes } from './routes/threads.js';
 
 /**
- * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. The work on runs begins when the
- * instance is ready. `close` also closes the stores that this function opened.
+ * The service as a Fastify instance: `listen` opens the service, and `close` drains and closes it. The work on runs
+ * begins when the instance is ready. `close` also closes the stores and the agents that this function opened.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   checkOptions(options);

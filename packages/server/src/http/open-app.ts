@@ -22,7 +22,7 @@ export interface OpenApp {
   readonly routes: KnownRoutes;
 }
 
-/** An app without routes. It checks Host, Origin, rate, token and scope of every request. */
+/** An app without routes. It checks every request as `guard` describes. */
 export async function openApp(options: AppOptions, limits: AccessLimits): Promise<OpenApp> {
   const { trustedProxies = [] } = options.auth;
   const app = fastify({

@@ -10,7 +10,9 @@ import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } f
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
 
-/** Maximum time that the closing server waits for its streams to end, in ms. */
+/**
+ * Maximum time that the closing server waits for its streams to end before it aborts them, and again afterwards, in ms.
+ */
 const STREAM_END_MS = 500;
 
 /** Creates the service. The worker starts with the server, and drains when the server closes. */
@@ -103,7 +105,7 @@ interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scri
 }
 
 /**
- * Without roles, the worker writes the threads, and its process deletes unneeded data. If that process has a
+ * Without `roles`, the worker writes the threads, and its process deletes unneeded data. If that process has a
  * projection, a persistence worker copies the runs from the log to the projection.
  */
 function openPersistence(

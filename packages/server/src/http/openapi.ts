@@ -54,7 +54,10 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** Documents for each route that errors are problem documents, and for public routes that they need no token. */
+/**
+ * Documents for each route outside `/v1` that errors are problem documents, and for public routes that they need no
+ * token.
+ */
 function describeErrors(app: FastifyInstance): void {
   app.addHook('onRoute', ({ url, schema, config }) => {
     if (schema === undefined || schema.hide === true || url.startsWith('/v1/')) return;

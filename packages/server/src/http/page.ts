@@ -4,7 +4,10 @@ import fastifyStatic from '@fastify/static';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** The page loads resources only from this server, and scripts only from files. No other page may frame it. */
+/**
+ * The page loads resources only from this server, except images in `data:` URLs, and scripts only from files. No page
+ * may frame it.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "base-uri 'self'",
@@ -30,7 +33,7 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 };
 
-/** Files whose names contain a hash of their content. */
+/** Matches the paths of files whose names contain a hash of their content. */
 const HASHED = /\/assets\/[^/]+$/u;
 const ONE_YEAR_S = 31_536_000;
 

@@ -3,7 +3,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { KnownRoutes } from './known-routes.js';
 
-/** Maximum size of a request's body. */
+/** Maximum size of a request's body, in MiB. */
 export const MAX_BODY_MIB = 8;
 
 /** A problem document (RFC 9457). */
@@ -12,7 +12,7 @@ export const ProblemSchema = z.looseObject({
   title: z.string(),
   status: z.number().int(),
   detail: z.string(),
-  /** The faults. `pointer` is a JSON pointer into the body, or the name of a parameter. */
+  /** The faults. `pointer` is a JSON pointer into the invalid part of the request, such as the body or the query. */
   errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof ProblemSchema>;
@@ -118,7 +118,11 @@ export function problemErrorOf(error: FastifyError): ProblemError {
   if (error instanceof ProblemError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) return invalidRequest(error);
   const known = STATUS_OF[error.name];
-  if (known === 503) return new ProblemError(503, 'The database is not available now. Try again later.');
+  if (known === 503)
+    return new ProblemError(
+      503,
+      'A store of the server is not available now. Try again later. The log of the server contains the cause.',
+    );
   if (known !== undefined) return new ProblemError(known, sentence(error.message));
   const { statusCode = 500 } = error;
   if (statusCode < 500) return new ProblemError(statusCode, detailOf(error));
@@ -141,9 +145,9 @@ function detailOf({ code, message }: FastifyError): string {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return 'The body is empty. Send a JSON object.';
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return 'An id in the path is longer than 128 characters, so it does not exist. Correct the id.';
+      return 'An id in the path is longer than 256 characters, the maximum of a path parameter. Correct the id.';
     case 'FST_ERR_BAD_URL':
-      return 'The path cannot be decoded. Encode it as a URL.';
+      return 'The path cannot be decoded. Percent-encode each part of the path as UTF-8.';
     default:
       return sentence(message);
   }

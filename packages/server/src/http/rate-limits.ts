@@ -6,7 +6,8 @@ import { ProblemError } from './problems.js';
 const WINDOW_MS = 60_000;
 
 /**
- * Maximum number of addresses and principals that are counted at the same time. A new entry replaces the oldest entry.
+ * Maximum number of addresses or principals that each limit counts at the same time. A new entry replaces the least
+ * recently used entry.
  */
 const MAX_COUNTED = 50_000;
 
@@ -14,7 +15,7 @@ const MAX_COUNTED = 50_000;
 export interface RateLimits {
   /** Counts a request before authentication. Throws a problem with status 429 if the address has sent too many. */
   countAddress(request: FastifyRequest): Promise<void>;
-  /** Counts a request with a wrong token. Returns the error to throw: 401, or 429 after too many such requests. */
+  /** Counts a request without a valid token. Returns the error to throw: 401, or 429 after too many such requests. */
   countFailure(request: FastifyRequest, detail: string): Promise<ProblemError>;
   /** Counts a request of a principal. Throws a problem with status 429 if the principal has sent too many. */
   countPrincipal(request: FastifyRequest, caller: Caller): Promise<void>;
@@ -42,7 +43,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
       const waitS = exceeded(await ofFailures(request));
       // defence: failures-of-an-address
       if (waitS !== undefined)
-        return tooMany('Your address has sent too many invalid tokens. Correct the token.', waitS);
+        return tooMany('Your address has sent too many requests without a valid token. Correct the token.', waitS);
       return new ProblemError(401, detail, {}, { 'www-authenticate': 'Bearer' });
     },
     async countPrincipal(request, { principal }) {

@@ -14,10 +14,10 @@ import { RunOverridesSchema } from '../runs/index.js';
 
 /** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
 
-/** Maximum number of characters of a prompt, which is more than models read. */
+/** Maximum number of characters of a prompt, or of all messages of `input` together. */
 const MAX_PROMPT = 500_000;
 
-export const IdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, 'is not a valid id');
+export const IdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, 'must be 1 to 128 letters, digits, "_" or "-"');
 
 export const ListQuerySchema = z.object({
   limit: z.coerce.number().int().min(1).max(MAX_PAGE).optional(),
@@ -26,7 +26,7 @@ export const ListQuerySchema = z.object({
 
 const PromptSchema = z.string().max(MAX_PROMPT).regex(/\S/u, 'is empty');
 
-/** A user's message, with images. */
+/** A user's message, optionally with images. */
 const UserMessageSchema = z.strictObject({
   type: z.literal('message').optional(),
   role: z.literal('user').optional(),
@@ -48,7 +48,7 @@ export const SubmitBodySchema = z
       .max(100)
       .refine((messages) => textLength(messages) <= MAX_PROMPT, `has more than ${MAX_PROMPT} characters of text`)
       .optional(),
-    /** The thread to continue. Default: a new one. */
+    /** The thread to continue. Default: a new thread. */
     threadId: IdSchema.optional(),
     /**
      * A new thread branches from the thread `threadId` before this turn. The new thread begins with copies of the
@@ -99,11 +99,11 @@ export const ThreadSchema = ThreadSummarySchema.extend({
 export const FileSchema = z.object({
   fileKey: z.string(),
   version: z.number(),
-  /** UTF-8 bytes of the file's text. */
+  /** Size of the file's text, in UTF-8 bytes. */
   bytes: z.number(),
   title: z.string().optional(),
   contentType: z.string().optional(),
-  /** A file from a web page has a `url`. Its text is untrusted. */
+  /** A file from a web page has a `url`. The text of such a file is untrusted. */
   source: z.object({ kind: z.enum(['script', 'web']), url: z.string().optional() }).optional(),
   createdAt: z.number(),
   expiresAt: z.number().optional(),
@@ -136,7 +136,7 @@ export const AgentSchema = z.object({
   name: z.string(),
   description: z.string().optional(),
   model: z.string().optional(),
-  /** True for the agent of prompts that name no agent. */
+  /** True for the default agent. A new thread uses this agent if the prompt has no `agentId`. */
   isDefault: z.boolean(),
   /** The reason why the agent cannot work now, and the fix. */
   problem: z.string().optional(),
@@ -158,7 +158,7 @@ export const ToolSchema = z.object({
   approval: z.string(),
   inputSchema: z.record(z.string(), z.unknown()),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
-  /** TypeScript, as the model reads it. */
+  /** The declaration of the tool in TypeScript, as the model reads it. */
   declaration: z.string(),
 });
 
@@ -177,8 +177,8 @@ export const UndoReportSchema = z.object({
   scriptId: z.string(),
   direction: z.enum(['undo', 'redo']),
   /**
-   * The id for the request that confirms the undo. The server refuses that request if the script has made more changes
-   * since the preview.
+   * The id for the request that confirms the undo. The server refuses that request if the undo would revert other
+   * changes than the preview showed.
    */
   planId: z.string().optional(),
   isDone: z.boolean(),

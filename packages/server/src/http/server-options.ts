@@ -12,15 +12,15 @@ export type ServerRole = (typeof SERVER_ROLES)[number];
 export interface ServerOptions extends ServerPartsOptions {
   readonly auth: AuthOptions;
   /**
-   * Limits on the use of the server by one caller or from one address. Default: more than usual users and programs
-   * need.
+   * Limits on the use of the server by one caller or from one address. The defaults are higher than ordinary users and
+   * programs need.
    */
   readonly limits?: Partial<AccessLimits>;
   /**
    * The work of this process, if several processes share the stores and the log: `api` answers requests, `worker`
-   * executes runs, `persistence` copies their events from the log to the threads and deletes unneeded data. Without
-   * `api`, only `/healthz`, `/readyz` and `/metrics` answer. Each role needs at least one process. Default: one process
-   * does everything, and its worker writes the threads itself.
+   * executes runs, `persistence` copies the events of runs from the log to the threads and deletes unneeded data.
+   * Without `api`, only `/healthz`, `/readyz` and `/metrics` answer. Each role needs at least one process. Default: one
+   * process does everything, and its worker writes the threads itself.
    */
   readonly roles?: readonly ServerRole[];
   /**
@@ -31,8 +31,8 @@ export interface ServerOptions extends ServerPartsOptions {
   /** Maximum number of concurrent runs in this process. 0: other processes execute the runs. Default 8. */
   readonly workers?: number;
   /**
-   * The folder or application to which new threads belong. This process claims no runs of other workspaces. Default:
-   * empty.
+   * The folder or application to which new threads belong. This process claims only runs of this workspace and runs
+   * without a workspace. Default: empty, which means no workspace.
    */
   readonly workspace?: string;
   /**
@@ -41,7 +41,7 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules;
-  /** Undoes the effects of scripts. Default: they cannot be undone. */
+  /** Undoes the effects of scripts. Default: the effects cannot be undone. */
   readonly undo?: ScriptUndo;
   /**
    * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without a runtime, the
@@ -49,8 +49,8 @@ export interface ServerOptions extends ServerPartsOptions {
    */
   readonly sandbox?: Pick<SandboxRuntime, 'stats'>;
   /**
-   * pino's options, such as `{ level: 'info' }`. Secrets are removed from each line. Default: warnings
-   * and faults go to stderr; `false` logs nothing.
+   * The options of pino, such as `{ level: 'info' }`; `false` logs nothing. Default: the server logs warnings and
+   * errors to stderr. The server removes secrets from each line.
    */
   readonly logger?: FastifyServerOptions['logger'];
   /** Logs one line for each request, at `info` if true, and at `debug` if false. Default: false. */

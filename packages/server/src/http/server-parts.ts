@@ -16,9 +16,10 @@ import { openDatabase, openEventLog } from '../stores/index.js';
 /** The stores and agents of a server. */
 export interface ServerPartsOptions {
   /**
-   * `libsql:FILE`, with scripts and their key next to the file, `postgres://…`, with the scripts in the database,
-   * `memory:`, or open stores. Agents over PostgreSQL need `harness.suspensionKey`, the same in all processes. The
-   * caller must close open stores. They need `events` and `scripts`.
+   * The database: `libsql:FILE`, `postgres://…` or `memory:`; or open stores. With `libsql:FILE`, the scripts and their
+   * key are next to the file. With PostgreSQL, the scripts are in the database, and agents need
+   * `harness.suspensionKey`, the same in all processes. Open stores need `events` and `scripts`, and the caller must
+   * close them.
    */
   readonly stores: string | ServiceStores;
   /**
@@ -27,16 +28,16 @@ export interface ServerPartsOptions {
    */
   readonly events?: string | EventLog;
   /**
-   * Scripts that are suspended or were interrupted. Default: in the database of the stores, or next to the database
-   * file.
+   * Scripts that are suspended or were interrupted. Default: in PostgreSQL, next to the file of libSQL, or in memory,
+   * depending on `stores`.
    */
   readonly scripts?: HarnessStore;
   /**
-   * Stores every decision, and every call with effects. Your own agents write to the store with `audit: store.append`.
-   * Default: next to the database file, otherwise in memory.
+   * The audit log. Your own agents write to the store with `audit: store.append`. Default: next to the database file,
+   * otherwise in memory.
    */
   readonly audit?: AuditStore;
-  /** The first agent is the default. If omitted, the server has only the demo agent. */
+  /** The first agent is the default. If no agents are given, the server has only the demo agent. */
   readonly agents?: readonly AgentInput[] | AgentDirectory;
   /** The tools of `agents`, and all other options of `createHarness`. */
   readonly harness?: Omit<HarnessOptions, 'store'>;
@@ -52,7 +53,7 @@ export interface ServerParts {
   readonly scripts: HarnessStore;
   readonly agents: AgentDirectory;
   readonly audit: AuditStore;
-  /** Closes the stores that `openParts` opened. */
+  /** Closes the stores and the agents that `openParts` opened. */
   close(): Promise<void>;
 }
 
@@ -149,7 +150,7 @@ function keyOf(harness: ServerPartsOptions['harness'], folder: string | undefine
   return folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
 }
 
-/** Adds the demo as the last agent, unless an agent of the host has its name. */
+/** Adds the demo as the last agent, unless an agent of the host has the slug of the demo. */
 function withDemo(own: AgentDirectory, demo: ServedAgent): AgentDirectory {
   return {
     list: async () => {

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import type { StreamEvent } from '@toolscript/core/protocol';
 
-/** The interval between heartbeats of an idle stream, in ms. */
+/** The interval between heartbeats of a stream, in ms. */
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Time after which the server disconnects a client that reads nothing, in ms. The client can resume with
- * `Last-Event-ID`.
+ * Default time after which the server disconnects a client that reads nothing, in ms. The client can resume the stream
+ * of a run with `Last-Event-ID`.
  */
 const STALL_MS = 30_000;
 

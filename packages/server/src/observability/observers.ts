@@ -29,7 +29,7 @@ function both(first: RunObserver, second: RunObserver): RunObserver {
   };
 }
 
-/** Measures and logs the end of each request. */
+/** Measures each request, and logs its end. */
 export function requestObserver(
   metrics: ServiceMetrics,
   level: 'info' | 'debug',

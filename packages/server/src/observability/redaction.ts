@@ -5,7 +5,10 @@ const REDACTED = '[redacted]';
 const SECRET_MEMBER =
   /"([\w.-]{0,64}(?:authorization|cookie|api[-_]?key|password|passwd|secret|token)[\w.-]{0,64})":"(?:[^"\\]|\\.)*"/giu;
 
-/** Texts that are secrets anywhere: credentials in a header or a URL, and keys in a provider's format. */
+/**
+ * Forms of texts that are always secrets: credentials in a header or a URL, API keys, GitHub tokens and JSON Web
+ * Tokens.
+ */
 const SECRET_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[^\s"\\,]+/giu, `$1 ${REDACTED}`],
   [/([?#&](?:access_)?(?:token|key|api_key|apikey)=)[^\s"\\&#]+/giu, `$1${REDACTED}`],

@@ -4,8 +4,9 @@ import type { OpenedAgent } from '../agents/index.js';
 import type { RunObserver, WorkEnd } from '../runs/index.js';
 
 /**
- * Logs the work on a run. `info`: its start, its end, its approvals; `warn`: failures; `debug`: each script and call.
- * The lines contain no text of users, models, scripts or tools, except the messages of providers' errors.
+ * Logs the work on a run. `info`: the start and the end of the work, and approvals; `warn`: failures; `debug`: each
+ * script and call. The lines contain no text of users, models, scripts or tools, except the message of an error that
+ * ends the run.
  */
 export class LoggedRun implements RunObserver {
   #log: FastifyBaseLogger;

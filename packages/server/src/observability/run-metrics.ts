@@ -160,7 +160,10 @@ class MeasuredRun implements RunObserver {
     }
   }
 
-  /** Ignores the end of a sub-agent's response, because the usage of the whole run includes its tokens. */
+  /**
+   * Ignores the end of a sub-agent's response, because the usage of the whole run includes the tokens of its
+   * sub-agents.
+   */
   #eventOfSubAgent(event: StreamEvent): void {
     if (event.payload.type !== 'response_done') this.event(event);
   }

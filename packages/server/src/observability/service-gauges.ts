@@ -16,7 +16,7 @@ export interface GaugeSources extends StoreSources {
  */
 export function registerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
   const { workers, streams, sandbox } = sources;
-  gauge(registry, 'toolscript_stream_clients', 'Clients that follow a run.', () => streams.size);
+  gauge(registry, 'toolscript_stream_clients', 'Clients with an open event stream.', () => streams.size);
   gauge(registry, 'toolscript_worker_runs', 'Runs that this process works on.', workers.busy);
   gauge(registry, 'toolscript_worker_slots', 'Runs that this process can work on at once.', () => workers.size);
   if (sandbox !== undefined) registerSandboxGauges(registry, sandbox);

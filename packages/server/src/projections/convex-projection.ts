@@ -9,7 +9,10 @@ import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
  */
 const MAX_PART = 250_000;
 
-/** Maximum numbers of UTF-16 units and of parts in one call. Convex accepts 16 MiB and 16 000 documents per call. */
+/**
+ * Maximum numbers of UTF-16 units and of parts in one call. A larger item has a call of its own. Convex accepts 16 MiB
+ * and 16 000 documents per call.
+ */
 const MAX_BATCH = 1_000_000;
 const MAX_BATCH_PARTS = 1_000;
 
@@ -35,8 +38,8 @@ interface WireItem {
 }
 
 /**
- * Writes to the tables of `convex/` in a Convex deployment. Rejects with a `ToolscriptUsageError` for a malformed URL or
- * secret, and if the package `convex` is not installed.
+ * Writes to the tables of `convex/` in a Convex deployment. Rejects with a `ToolscriptUsageError` for a malformed or
+ * unencrypted URL, for a short secret, and if the package `convex` is not installed.
  */
 export async function openConvexProjection({ url, secret }: ConvexProjectionOptions): Promise<Projection> {
   const place = addressOf(url);
@@ -147,7 +150,9 @@ function partsOf(text: string): string[] {
   return parts;
 }
 
-/** Groups items for calls. An item is never divided between two calls, because `putItems` needs all its parts. */
+/**
+ * Groups items for calls. An item is never divided between two calls, because `putItems` needs all parts of an item.
+ */
 function batchesOf(items: readonly WireItem[]): WireItem[][] {
   const batches: WireItem[][] = [];
   let units = 0;

@@ -79,7 +79,10 @@ function isOwnWords(message: string): boolean {
 
 type Issue = z.core.$ZodIssue;
 
-/** The error that is nested deepest in a union, because its alternative matches best. */
+/**
+ * The error that is nested deepest in a union, because its alternative matches best. Returns the error of the union if
+ * no single alternative matches best.
+ */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const alternatives = issue.errors.flatMap((issues) => issues.slice(0, 1).map(innermost));

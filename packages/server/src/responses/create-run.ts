@@ -41,13 +41,14 @@ interface RunRequest {
 
 /**
  * Creates the run in the thread of the previous response, if that response is the newest of its thread and the request
- * keeps the response. Otherwise, creates a new thread with a copy of the earlier conversation.
+ * stores its own response. Otherwise, creates a new thread with a copy of the earlier conversation.
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
   if (previous?.isNewest === true && options.request.echo.store) {
     const { threadId, runId } = previous.run;
-    // Only one run can follow a response in its thread. The second of two concurrent runs gets a copy.
+    // Only one run can follow a response in its thread. The second of two concurrent runs gets a copy of the
+    // conversation in a new thread.
     const idempotencyKey = `response-after:${runId}`;
     const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey };
     const created = await runs.create(draft).catch(ignoreConflict);

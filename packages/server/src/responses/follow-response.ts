@@ -4,7 +4,7 @@ import { streamRun } from '../runs/index.js';
 import type { ResponseTranslator } from './response-translator.js';
 import type { WireEvent } from './wire.js';
 
-/** The events of a response from the first one, until it has ended or waits for a user's decision. */
+/** The events of a response from the first event, until the response has ended or waits for a user's decision. */
 export async function* followResponse(
   { stores, log }: Service,
   { runId }: Run,

@@ -8,13 +8,13 @@ import { runIdOf } from './response-resource.js';
 export interface PreviousResponse {
   readonly run: Run;
   readonly agentId: string | undefined;
-  /** True if no other run followed this one in its thread. */
+  /** True if no other run follows `run` in its thread. */
   readonly isNewest: boolean;
   /** The `call_id` of each call of the client's functions that has no output. */
   readonly openCalls: readonly string[];
 }
 
-/** The response with this id. Throws if the principal has no such response, or if the response has not ended. */
+/** The response with this id. Throws if the principal has no such response, or if its run is queued or running. */
 export async function previousResponse(
   service: Service,
   principal: string,

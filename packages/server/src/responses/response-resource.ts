@@ -7,7 +7,7 @@ import { INCLUDE_SCRIPTS, RequestEchoSchema, type RequestEcho, type ResponseReso
 const StoredRequestSchema = z.object({
   echo: RequestEchoSchema,
   include: z.array(z.string()),
-  /** Number of the input items that the client sent. Earlier items are copies from an earlier thread. */
+  /** Number of input items that the client sent. The items before them are copies from an earlier thread. */
   inputItems: z.number(),
 });
 /** The part of the request that the run's options store. */

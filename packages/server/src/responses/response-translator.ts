@@ -21,7 +21,10 @@ interface OpenItem {
   readonly kind: TextKind;
   readonly id: string;
   readonly initial: Readonly<Record<string, unknown>>;
-  /** The item's index in the output. Undefined until the item has content: an empty item is never announced. */
+  /**
+   * The item's index in the output; undefined until the item is announced. An empty message or reasoning is never
+   * announced.
+   */
   index: number | undefined;
   text: string;
 }
@@ -193,8 +196,8 @@ export class ResponseTranslator {
   }
 
   /**
-   * The open item for a final item that was not announced, or whose name was unknown when it started. Returns undefined
-   * if the client does not see the item.
+   * The open item for a final item that had no start event, or whose name was unknown at its start. Returns undefined
+   * if the item streams no text to the client.
    */
   #unannounced(final: OutputItem): OpenItem | undefined {
     const kind = this.#kindOf(final.type, final);

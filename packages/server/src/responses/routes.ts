@@ -21,7 +21,7 @@ const CANCEL_WAIT_MS = 10_000;
 
 const Parameters = z.object({ responseId: z.string().max(200) });
 
-/** The official client sends `include` with brackets. */
+/** The official client sends the parameter `include` as `include[]`. */
 const Include = z.union([z.string(), z.array(z.string())]).optional();
 const IncludeQuery = z.object({ include: Include, 'include[]': Include });
 
@@ -83,7 +83,7 @@ function readingRoutes(app: Routes, service: Service): void {
     schema: {
       operationId: 'getResponse',
       summary:
-        'Open Responses: shows a response. "stream=true": its events, after the one that "starting_after" names.',
+        'Open Responses: shows a response. "stream=true" streams its events, after the event that "starting_after" names.',
       params: Parameters,
       querystring: IncludeQuery.extend({
         stream: z.enum(['true', 'false']).optional(),
@@ -178,7 +178,7 @@ async function ownResponse({ stores }: Service, request: FastifyRequest): Promis
   return run;
 }
 
-/** Whether the server will delete the response shortly: it has ended, and its request turned storage off. */
+/** Whether the server will delete the response shortly: the response has ended, and its request turned storage off. */
 function isGone(run: Run): boolean {
   return storedRequest(run)?.echo.store === false && isFinalRunState(run.state);
 }

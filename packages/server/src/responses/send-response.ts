@@ -17,20 +17,23 @@ export interface Answer {
   readonly run: Run;
   readonly include: readonly string[];
   /**
-   * Sends only events after this sequence number. If it is set, the request only reads the response, so the run
+   * Sends only events after this sequence number. With `startingAfter`, the request only reads the response, so the run
    * continues even if the request ends.
    */
   readonly startingAfter?: number;
 }
 
-/** Waits for the end of a response. Cancels its run if the client disconnects. */
+/**
+ * Waits until a response has ended or waits for a user's decision. If the client disconnects, cancels the run, or
+ * deletes a response whose request turned storage off.
+ */
 export async function sendResponse(answer: Answer, reply: FastifyReply): Promise<ResponseResource> {
   const { service, caller, run, include } = answer;
   const translator = translatorOf(run, include);
   const controller = new AbortController();
   await attended(answer, translator, async () => {
     service.streams.add(caller, controller);
-    // A closing server waits until the answer is sent.
+    // A closing server waits for open streams, so the stream counts as open until the answer is sent.
     const stop = () => {
       controller.abort();
       service.streams.delete(controller);
@@ -39,14 +42,18 @@ export async function sendResponse(answer: Answer, reply: FastifyReply): Promise
     if (reply.raw.destroyed) stop();
     for await (const _event of followResponse(service, run, translator, controller.signal));
   });
-  // The client must not repeat the request: the run continues when a server is available, and a new request would
-  // create another run.
-  if (!hasEnded(translator)) throw new ProblemError(503, INTERRUPTED, {}, { 'x-should-retry': 'false' });
+  // The client must not repeat the request automatically: the run of a stored response continues when a server is
+  // available, and a new request would create another run.
+  if (!hasEnded(translator))
+    throw new ProblemError(503, interruptedMessage(translator), {}, { 'x-should-retry': 'false' });
   return translator.response;
 }
 
-const INTERRUPTED =
-  'The server stopped before the response ended. Read it after the restart with GET /v1/responses/ID.';
+function interruptedMessage({ response: { id, store } }: ResponseTranslator): string {
+  const cause = 'The server is stopping, or your API key is no longer valid, so the response was interrupted.';
+  if (!store) return `${cause} The response is not stored. Send the request again.`;
+  return `${cause} Read the response later with GET /v1/responses/${id}.`;
+}
 
 export async function streamResponse(answer: Answer, reply: FastifyReply): Promise<FastifyReply> {
   const { service, caller, run, include } = answer;
@@ -71,11 +78,11 @@ async function* framesOf(
 ): AsyncGenerator<string, void, undefined> {
   for await (const event of followResponse(service, run, translator, signal))
     if (event.sequence_number > startingAfter) yield frameOf(event);
-  if (!hasEnded(translator)) yield frameOf(translator.interrupted(INTERRUPTED));
+  if (!hasEnded(translator)) yield frameOf(translator.interrupted(interruptedMessage(translator)));
   yield DONE_FRAME;
 }
 
-/** Executes the work for a client, and cleans up afterwards. */
+/** Executes `work`, and then calls `settle` unless the request only reads the response. */
 async function attended(
   { service, run, startingAfter }: Answer,
   translator: ResponseTranslator,

@@ -15,8 +15,8 @@ export interface AwaitedThreadsSettings {
 }
 
 /**
- * Waits until the persistence worker has stored the events of one run in the thread store. If it is late, because it
- * does not run or is busy, this process stores the events itself. Both store events idempotently.
+ * Waits until the persistence worker has stored the events of one run in the thread store. If the worker is late,
+ * because it does not run or is busy, this process stores the events itself. Both processes store events idempotently.
  */
 export class AwaitedThreads {
   readonly #settings: AwaitedThreadsSettings;

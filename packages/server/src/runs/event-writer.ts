@@ -65,8 +65,8 @@ export class EventWriter {
   }
 
   /**
-   * Appends the text of a delta to the previous event if the log has not received that event yet. Returns whether the
-   * text was appended.
+   * Appends the text of a delta to the previous event if that event is a delta of the same item whose write has not
+   * begun, and if the joined text is short enough. Returns whether the text was appended.
    */
   merge({ payload }: StreamEvent): boolean {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));

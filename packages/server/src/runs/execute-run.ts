@@ -92,7 +92,9 @@ async function pendingRequests(
   return requests;
 }
 
-/** Opens the run's agent. A conversation keeps its model, unless the submitter names another model. */
+/**
+ * Opens the run's agent. A conversation with the same agent keeps its model, unless the submitter names another model.
+ */
 async function openAgent(
   agents: AgentDirectory,
   { agentId, model, overrides }: RunOptions,
@@ -135,7 +137,8 @@ async function eventsOf(held: HeldRun, claimed: ClaimedRun, about: Opened): Prom
     return traceRun(runAgent, begun, tracing);
   }
   const resumed = { ...common, events: held.earlier };
-  // This process now owns the run. A process that lost the run may still hold its script, so this claim is forced.
+  // This process now owns the run. A process that lost the run may still hold the script, so this process forces the
+  // claim of the script.
   if (held.state.done === undefined) return traceRun(recoverRun, { ...resumed, force: true, storeIsWhole }, tracing);
   const decisions = decisionsOf(approvals, held.state.done.approval_ids);
   return traceRun(resumeRun, { ...resumed, decisions, mayBeResumed: run.reason === 'interrupted' }, tracing);
@@ -192,7 +195,9 @@ function decisionsOf(approvals: readonly Approval[], pending: readonly string[] 
   ) as Decisions;
 }
 
-/** Whether a store caused the error. The run then continues later, or in another process. */
+/**
+ * Whether a store caused the error. Unless the run was deleted, the run then continues later, or in another process.
+ */
 function isOfStore(error: unknown): boolean {
   return isLoss(error) || (error instanceof Error && error.name === 'StoreUnavailableError');
 }

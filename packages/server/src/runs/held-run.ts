@@ -137,8 +137,8 @@ export class HeldRun {
   }
 
   /**
-   * Resolves when the log has the events so far. Rejects if the log cannot store them, unless `worksUnwritten` is set.
-   * The run must then stop.
+   * Resolves when the log has the events so far. Rejects if the log cannot store the events, unless `worksUnwritten` is
+   * set. After a rejection, the run must stop.
    */
   async flushEvents(): Promise<void> {
     const isWritten = await this.#writer.flushLog().then(
@@ -272,7 +272,7 @@ async function ownDrafts(
   return drafts.filter(({ request }) => !foreign.has(request.approvalId));
 }
 
-/** Whether another process holds the run, or the run was deleted. */
+/** Whether the error means that another process holds the run, or that the run was deleted. */
 export function isLoss(error: unknown): boolean {
   return error instanceof Error && (error.name === 'StaleEpochError' || error.name === 'NotFoundError');
 }

@@ -23,7 +23,8 @@ export const ModelSettingsSchema = z.strictObject({
 export type ModelSettings = z.infer<typeof ModelSettingsSchema>;
 
 /**
- * The agent for one run. The agent's configuration takes precedence. The settings can only lower its maximum output.
+ * The agent for one run. The agent's configuration takes precedence. The settings can only lower the configured maximum
+ * output.
  */
 export function withSettings(agent: AgentConfig, settings: ModelSettings = {}): AgentConfig {
   const { maxOutputTokens, temperature, reasoningEffort } = { ...settings, ...given(agent) };

@@ -48,7 +48,7 @@ export class PersistenceWorker {
   readonly #settings: PersistenceWorkerSettings;
   readonly #stopping = new AbortController();
   #lanes: Promise<unknown> = Promise.resolve();
-  /** Lanes that wait for the next change. */
+  /** Functions that wake the lanes that wait for the next change. */
   readonly #waiting = new Set<() => void>();
   /**
    * `#gathering`: deliveries that wait for further events of their runs. `#gathered`: deliveries that a lane may store.
@@ -120,7 +120,7 @@ export class PersistenceWorker {
     for (;;) {
       const options = { group: PERSISTENCE_GROUP, consumer, leaseMs: LEASE_MS, limit: MAX_EVENTS };
       const delivery = await log.receive(options);
-      // A repeated delivery may contain the event that cannot be stored.
+      // A repeated delivery may contain the event that cannot be stored, so no further events join the delivery.
       if (delivery === undefined || delivery.attempt > 1 || isWhole(delivery.events)) return delivery;
       const gathering = this.#gather(delivery).finally(() => this.#gathering.delete(gathering));
       this.#gathering.add(gathering);

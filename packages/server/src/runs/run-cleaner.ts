@@ -30,9 +30,9 @@ export interface RunCleanerSettings {
 }
 
 /**
- * Deletes unneeded data: the logs of deleted runs, and of ended runs whose events are in the thread store; stored
- * events of other runs that are older than one interval; scripts that ended long ago; and expired documents. Several
- * processes may do so at the same time.
+ * Deletes unneeded data: the logs of deleted runs, and of ended runs whose events are in the thread store; from the
+ * logs of other runs, stored events that are older than one interval; scripts that ended long ago; and expired
+ * documents. Several processes may delete data at the same time.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -41,7 +41,7 @@ export class RunCleaner {
   /** The time of the last pruning, by the monotonic clock. */
   #prunedAt: number | undefined;
   #isStopped = false;
-  /** The number of the next event of each run that had not ended at the last search. */
+  /** The number of the next event of each run whose log the last search kept. */
   #seen = new Map<string, number>();
 
   constructor(settings: RunCleanerSettings) {
@@ -87,7 +87,7 @@ export class RunCleaner {
   }
 
   /**
-   * Trims the events that the previous search found, if they are stored. Readers of newer events find them in the log.
+   * Trims the events that the previous search found, if they are stored. Newer events stay in the log for its readers.
    * Returns the number of the run's next event.
    */
   async #trim({ runId, nextSeq }: LoggedRun): Promise<number> {

@@ -82,7 +82,7 @@ async function inOrderOfEvents(stores: ServiceStores, runs: readonly Run[]): Pro
   return extendHistory([], parts.toSorted(([left], [right]) => left!.timestamp - right!.timestamp).flat());
 }
 
-/** All pages of a list. */
+/** The items of all pages of a list. */
 export async function allOf<Page extends { readonly next?: string }, Item>(
   read: (query: { after?: string }) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],

@@ -7,7 +7,7 @@ export function ownOwner(): string {
 }
 
 /**
- * Whether the process that holds the run is known to be dead. Another process may then claim the run before its lease
+ * Whether the process that holds the run is known to be dead. If so, another process may claim the run before the lease
  * expires.
  */
 export function isOwnerDead({ owner = '' }: Pick<Run, 'owner'>): boolean {
@@ -15,7 +15,10 @@ export function isOwnerDead({ owner = '' }: Pick<Run, 'owner'>): boolean {
   return identity !== undefined && isAlive(identity, ownIdentity()) === false;
 }
 
-/** Whether the machine has not restarted since this owner claimed its run. In that case, no file has lost writes. */
+/**
+ * Whether the owner claimed the run after the last start of this machine. If so, no file has lost writes since the
+ * claim.
+ */
 export function isOfThisBoot({ owner = '' }: Pick<Run, 'owner'>, own: ProcessIdentity = ownIdentity()): boolean {
   return own.bootId !== undefined && parseIdentity(owner)?.bootId === own.bootId;
 }

@@ -63,7 +63,8 @@ export class RunState {
   }
 
   /**
-   * The events that reset running scripts for a restart. They exist only if these scripts have performed only reads.
+   * The events that reset running scripts for a restart: one for each script that has made no call with effects and was
+   * never suspended.
    */
   get restarts(): readonly EventPayload[] {
     return this.#harmless.allRestarts;
@@ -73,7 +74,7 @@ export class RunState {
     return this.#nextSeq;
   }
 
-  /** The end of the run's last part; undefined if this part was interrupted, or has not started. */
+  /** The run's newest event if it ended or suspended the run; otherwise undefined. */
   get done(): Done | undefined {
     return this.#last?.type === 'response_done' ? this.#last : undefined;
   }

@@ -20,7 +20,7 @@ import { isOfThisBoot, isOwnerDead } from './run-owner.js';
 /** The time for which a lease is valid without a renewal, in ms. */
 export const LEASE_MS = 30_000;
 
-/** The interval between checks for runs with expired leases, and for expired approvals, in ms. */
+/** The interval between checks for runs of dead processes, for expired leases, and for expired approvals, in ms. */
 const SWEEP_MS = 1_000;
 
 /** Maximum time for a run to stop when it returns to the queue, in ms. */
@@ -63,7 +63,7 @@ export class RunWorker {
   #claiming: Promise<void> | undefined;
   #isWoken = false;
   #watching: Promise<void> = Promise.resolve();
-  /** Claims that this process could not release, because the store had failed. */
+  /** Claims that this process must still release, because a run could not start or a write has failed. */
   readonly #unreleased = new Map<string, RunFence>();
   /**
    * The epochs of runs whose process died on this machine since the machine started: the journals of their scripts are
@@ -138,8 +138,8 @@ export class RunWorker {
   }
 
   /**
-   * Releases the claims of dead processes, and claims of this process whose release has failed. Then expires approvals,
-   * and claims runs again.
+   * Releases the claims of dead processes, and the claims in `#unreleased`. Then expires approvals, and claims runs
+   * again.
    */
   async #sweepOnce(): Promise<void> {
     const { stores, workspaces } = this.#settings;
@@ -164,7 +164,7 @@ export class RunWorker {
     this.#wake();
   }
 
-  /** Releases the claims whose release has failed. Rejects if the store still fails. */
+  /** Releases the claims in `#unreleased`. Rejects if the store still fails. */
   async #releaseFailed(): Promise<void> {
     for (const fence of this.#unreleased.values()) {
       await this.#settings.stores.runs.release(fence);
@@ -197,7 +197,7 @@ export class RunWorker {
     this.#isWoken = true;
     this.#claiming ??= this.#claimAll().finally(() => {
       this.#claiming = undefined;
-      // True if a change was announced after the last claim began.
+      // A change may have been announced after `#claimAll` ended.
       if (this.#mayClaim) this.#wake();
     });
   }

@@ -11,7 +11,10 @@ export interface CurrentInstructions {
 export interface ComparedInstructions {
   /** The instructions for the model. They stay unchanged while the thread has the same agent. */
   readonly system: string | undefined;
-  /** The text that precedes the next prompt. It contains the current instructions, if they have changed. */
+  /**
+   * The text that precedes the next prompt and contains the current instructions. Undefined if the instructions have
+   * not changed.
+   */
   readonly announcement: OutputItem | undefined;
   /** Undefined if the stored instructions are current. */
   readonly toSave: ThreadInstructions | undefined;

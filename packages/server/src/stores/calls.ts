@@ -17,7 +17,7 @@ export type CallOf<Name extends TableName, Key extends keyof MethodsOf<Name>> = 
 
 /** Calls the tables of a database. */
 export interface TableCalls {
-  /** Wakes readers that wait for changes, by this process or by others. */
+  /** Wakes readers that wait for changes of this process or of other processes. */
   readonly board: ChangeBoard;
   /** Called before another process's changes are announced. Without a key, any run may have changed. */
   onForeignChange: (key?: string) => void;
@@ -26,7 +26,7 @@ export interface TableCalls {
     method: Key,
     ...parameters: CallOf<Name, Key>['parameters']
   ): Promise<CallOf<Name, Key>['value']>;
-  /** Announces to all processes a change that this process has stored. */
+  /** Announces a change that this process has stored. Other processes get a notification, or poll the database. */
   announce(key?: string): void;
   /** Idempotent. */
   close(): Promise<void>;

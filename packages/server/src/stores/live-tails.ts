@@ -2,8 +2,8 @@ import type { EventBatch } from '@toolscript/core/protocol';
 import type { LogTailTexts } from './tables/log-tables.js';
 
 /**
- * Maximum number of cached events of a run, and their maximum total length in UTF-16 units. A larger batch is cached
- * alone.
+ * Maximum number of cached events of a run, and their maximum total length in UTF-16 units. A batch that does not fit
+ * replaces the cached events.
  */
 const MAX_EVENTS = 256;
 const MAX_LENGTH = 262_144;
@@ -18,7 +18,7 @@ interface Tail {
 
 /**
  * The newest published events of runs with subscribers in this process. Subscribers read these events without a query
- * to the database. The tails become invalid when another process changes the file.
+ * to the database. A tail becomes invalid when another process may have changed its run.
  */
 export class LiveTails {
   readonly #followers = new Map<string, number>();

@@ -26,10 +26,10 @@ export interface OpenStoresOptions {
 }
 
 /**
- * Opens threads, runs and approvals: `libsql:FILE`, `postgres://…`, or `memory:` for the life of the process. Creates a
- * missing file, which only its owner can access, and migrates the tables to this version's schema. Several processes
- * may open the same database. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError`
- * if the database cannot be opened.
+ * Opens the stores of threads, runs, approvals and documents: `libsql:FILE`, `postgres://…`, or `memory:` for the life
+ * of the process. Creates a missing file, which only its owner can access, and migrates the tables to this version's
+ * schema. Several processes may open the same database. Rejects with a `ToolscriptUsageError` for another URL, and with
+ * a `StoreUnavailableError` if the database cannot be opened.
  */
 export async function openStores(url: string, options: OpenStoresOptions = {}): Promise<ServiceStores> {
   const opened = await openTables(url);
@@ -70,8 +70,8 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
 }
 
 /**
- * Opens the log of live events, like `openStores`. The log and the stores may share a database. `redis://…` and
- * `rediss://…` name a Redis server, version 7.0 or later.
+ * Opens the log of live events, with the URLs and the errors of `openStores`. The log and the stores may share a
+ * database. The URL may also name a Redis server, version 7.0 or later: `redis://…` or `rediss://…`.
  */
 export async function openEventLog(url: string, options: OpenStoresOptions = {}): Promise<EventLog> {
   if (/^rediss?:\/\//u.test(url)) {

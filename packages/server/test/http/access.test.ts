@@ -349,7 +349,10 @@ describe('too many requests', () => {
   it('with wrong tokens get 429, and the right one is still accepted', async () => {
     await open({ limits: { failuresPerAddress: 2 } });
     for (let count = 0; count < 2; count += 1) expect((await send([])).status).toBe(401);
-    expectTooMany(await send([`Authorization: Bearer ${TOKEN}x`]), /^Your address has sent too many invalid tokens\./u);
+    expectTooMany(
+      await send([`Authorization: Bearer ${TOKEN}x`]),
+      /^Your address has sent too many requests without a valid token\./u,
+    );
     expect((await send([AUTHORISED])).status).toBe(200);
   });
 

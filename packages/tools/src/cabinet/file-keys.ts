@@ -7,7 +7,10 @@ const MAX_KEY = 256;
 /** A key that terminals and pages can show, and that can be the name of a download. */
 export const FileKey = z
   .string()
-  .refine(isFileKey, `1 to ${MAX_KEY} visible characters; "/" may separate parts, and no part is empty, "." or ".."`);
+  .refine(
+    isFileKey,
+    `1 to ${MAX_KEY} visible characters, no "\\", and no space at either end; "/" may separate parts, and no part is empty, "." or ".."`,
+  );
 
 function isFileKey(key: string): boolean {
   // defence: file-keys-are-visible, without it: if (key.length > MAX_KEY) return false;
@@ -17,8 +20,8 @@ function isFileKey(key: string): boolean {
 }
 
 /**
- * Identifies one call, in all processes that repeat the call. The key of a script's call is unique. The key of a
- * structured call is the model's own id, which is unique only within one run.
+ * Identifies one call, in all processes that repeat the call. The `idempotencyKey` of a script's call is unique. The
+ * `idempotencyKey` of a structured call is the model's own id, which is unique only within one run.
  */
 export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): string {
   return scriptId === undefined ? `${runId ?? ''}:${idempotencyKey}` : idempotencyKey;

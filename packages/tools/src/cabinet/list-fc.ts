@@ -6,7 +6,7 @@ import { stored, threadOf } from './documents.js';
 const PAGE = 100;
 
 const ListFCInput = z.object({
-  prefix: z.string().max(256).optional().describe('how the keys begin'),
+  prefix: z.string().max(256).optional().describe('lists only keys with this prefix; default: all keys'),
   cursor: z.string().max(256).optional(),
 });
 

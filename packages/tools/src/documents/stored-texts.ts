@@ -5,7 +5,7 @@ import { loadPrompt, type PromptLibrary } from '../prompts/prompt-library.js';
 
 /**
  * The options with which `createSubAgents` finds the prompts of `promptTools` and the files of `cabinetTools`. A call
- * finds only prompts and files of its own conversation and user.
+ * finds only the files of its own conversation, and only the prompts of its own scopes and of the library's files.
  */
 export function storedTexts(library: PromptLibrary): Pick<SubAgentOptions, 'loadPrompt' | 'documentText'> {
   const { documents } = library;

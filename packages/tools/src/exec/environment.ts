@@ -13,7 +13,7 @@ const PASSED_ON = new Set([
   'LOGNAME',
   'SHELL',
   'TZ',
-  // Programs on Windows cannot start without these variables.
+  // Programs on Windows need these variables.
   'SYSTEMROOT',
   'COMSPEC',
   'PATHEXT',

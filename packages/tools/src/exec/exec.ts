@@ -24,9 +24,9 @@ export interface ExecOptions {
   /** Names of host variables that child processes get in addition to the usual ones. */
   readonly passEnvironment?: readonly string[];
   /**
-   * 'on' (default): commands can write only to the workspace and /tmp, cannot read secrets of the home folder, and
-   * cannot use the network; if the sandbox is unavailable, the tool rejects commands. 'off': commands have all rights
-   * of this process.
+   * 'on' (default): commands can write only to the workspace and /tmp, cannot read known secrets of the user and the
+   * system, and can use the network only as `network` allows; if the sandbox is unavailable, the tool rejects commands.
+   * 'off': commands have all rights of this process.
    */
   readonly sandbox?: 'on' | 'off';
   /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default: none. */
@@ -41,7 +41,7 @@ export const ExecOutput = z.object({
   exitCode: z.number().int(),
   stdout: z.string(),
   stderr: z.string(),
-  aggregatedOutput: z.string().describe('both, in order'),
+  aggregatedOutput: z.string().describe('stdout and stderr, in order'),
   timedOut: z.boolean(),
   truncated: z.boolean().describe('the middle is left out'),
   durationMs: z.number().int(),
@@ -91,9 +91,9 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
 }
 
 /**
- * Runs programs inside a workspace. The returned promise resolves for every exit status and after a time-out. It
- * rejects with a ToolCallError if the program could not be started, the sandbox is unavailable, or the call was
- * aborted.
+ * Returns a function that runs programs inside a workspace. The function's promise resolves for every exit status and
+ * after a time-out. The promise rejects with a ToolCallError, for example if the program could not be started, the
+ * sandbox is unavailable, or the call was aborted.
  */
 export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
   const groups = new ProcessGroups();
@@ -144,7 +144,7 @@ async function runSandboxed(
   });
 }
 
-/** Runs a command. The result or the error lists every file that Toolscript moved away after the command. */
+/** Runs a command. The result or the error describes the protected files that the command made or changed. */
 async function guarded(
   sandboxed: SandboxedCommand,
   workspace: Workspace,
@@ -185,7 +185,7 @@ export function commonInput({
 }: ExecOptions): CommonInput {
   return {
     cwd: z.string().optional(),
-    env: z.record(z.string(), z.string()).optional().describe('added'),
+    env: z.record(z.string(), z.string()).optional().describe('variables to add'),
     timeoutMs: z.number().int().min(1).max(maxTimeoutMs).default(Math.min(defaultTimeoutMs, maxTimeoutMs)),
     approvalContext: z.string().optional().describe('the reason, for the user who approves'),
   };

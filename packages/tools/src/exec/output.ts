@@ -28,7 +28,7 @@ export class HeadAndTail {
     if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(0, room)));
   }
 
-  /** The text, truncated at whole characters. A line states the number of omitted bytes. */
+  /** The text. If bytes were dropped, a line in their place states their number, and no character is cut in two. */
   finish(): { text: string; truncated: boolean } {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail).subarray(-this.#tailLimit || this.#tailBytes);

@@ -8,10 +8,11 @@ import { findProgram } from './program.js';
 /*
  * The permissions of a command. Approval rules are matched against them.
  *
- * `exec:npm test` is the command itself. That text may not determine what runs: the program may be a shell, may run
- * another program or may be inside the workspace, or a variable may change what the program loads. Such a call also has
- * a permission `indirect:…`. An approving rule must cover all permissions of a call, so no rule for `exec:…` approves
- * such a call. A denying rule needs to match only one permission, so a rule that denies the text still applies.
+ * `exec:npm test` is the command itself. That text does not always determine what runs: the program may be a shell, may
+ * run another program or may be inside the workspace, or a variable may change what the program loads. In these cases,
+ * the call also has a permission `indirect:…`. An approving rule must cover all permissions of a call, so no rule for
+ * `exec:…` approves a call with a permission `indirect:…`. A denying rule needs to match only one permission, so a rule
+ * that denies the text still applies.
  */
 
 /** Programs that execute their arguments, their input or a file. */

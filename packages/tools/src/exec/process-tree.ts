@@ -282,7 +282,7 @@ export function startFailure(program: string, error: unknown): Error {
     case 'ENOMEM':
       return failure(
         'not_started',
-        `${name} could not be started: the system has reached its limit of processes or open files. Stop some programs, or raise the limits with ulimit -n and ulimit -u.`,
+        `${name} could not be started: the system has reached its limit of processes, open files or memory. Stop some programs, or raise the limits with ulimit -n and ulimit -u.`,
         data,
       );
     default:

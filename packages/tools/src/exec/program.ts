@@ -6,8 +6,8 @@ import { isProgram } from './sandbox/requirements.js';
 
 /**
  * Finds the file of a program as the system would. A name with a slash starts at `folder`; other names are searched on
- * `path`. Skips relative folders on `path`, because their meaning depends on the working folder. Undefined if no file
- * is found.
+ * `path`. Skips relative folders on `path`, because their meaning depends on the working folder. Returns undefined if
+ * it finds no executable file.
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;

@@ -5,8 +5,8 @@ const EVERY_MS = 500;
 const MAX_LINE = 200;
 
 /**
- * Reports the latest line of a command at most twice a second, without terminal control sequences. `finish` stops the
- * reports.
+ * Reports the latest line of a command's output, at most twice a second, without terminal control sequences. `finish`
+ * stops the reports.
  */
 export class OutputProgress {
   readonly #report: (line: string) => void;

@@ -4,8 +4,8 @@ function word(text: string): string {
 }
 
 /**
- * A shell line that adds `environment` to the shell's own variables, such as a proxy's address, and then executes the
- * program with unchanged arguments.
+ * A shell line that executes the program with unchanged arguments. The program gets the shell's own variables, such as
+ * a proxy's address, and those of `environment`. It gets PATH only from `environment`.
  */
 export function execLine(argv: readonly string[], environment: Readonly<Record<string, string>>): string {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${word(value)}`);

@@ -14,8 +14,8 @@ import { makePrivateFolder } from './state-folder.js';
 import { checkWritable, type Workspace } from './workspace.js';
 
 /*
- * Records a change of several files before it begins, so that another process can finish the change if this one is
- * killed: then either all files are old or all are new, and no temporary file is left.
+ * Records a change of several files before the change begins. If this process is killed, another process completes or
+ * undoes the change: then all files are old or all are new, and no temporary file is left.
  *
  * `<id>.open`: some files may have been replaced; recovery restores them, unless all were replaced. `<id>.done`: all
  * files were replaced; recovery removes the second names of the old files.
@@ -215,7 +215,10 @@ async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): 
   return found === undefined;
 }
 
-/** Restores the old file. Keeps content that another process has written since. */
+/**
+ * Restores the old file, or deletes the file that the change created. Keeps content that another process has written
+ * since.
+ */
 async function putBack(entry: OpenEntry): Promise<void> {
   const { folder, name, kept, existing, sha256: ours } = entry;
   const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];

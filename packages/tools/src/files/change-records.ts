@@ -101,7 +101,7 @@ export class ChangeRecords {
     }
   }
 
-  /** The records of a script, oldest first. Throws a ToolCallError if one is unreadable. */
+  /** The records of a script, oldest first. Throws a ToolCallError if a record is damaged. */
   async read(scriptId: string): Promise<NamedRecord[]> {
     const folder = this.folderOf(scriptId);
     const records: NamedRecord[] = [];
@@ -178,7 +178,7 @@ export class PendingRecord {
     }
   }
 
-  /** Writes the record. Call it after the old files are stored. */
+  /** Writes the record. The caller stores the old files first. */
   async write(files: readonly RecordedFile[], madeFolders: readonly string[]): Promise<void> {
     const { kind, callId, covers = [] } = this.#cause;
     const made = { kind, callId, covers: [...covers], files: [...files], madeFolders: [...madeFolders] };

@@ -31,15 +31,16 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
  *    over the target.
  * 3. Clean: remove the second names. A failure in 1 or 2 undoes the completed steps in reverse.
  *
- * Step 2 only renames, inside folders whose handles were verified and are still open. If the process is killed in step
- * 2, the next change in the workspace completes or undoes the interrupted one.
+ * Step 2 writes no content: it renames and links entries, inside folders whose handles were verified and are still
+ * open. If the process is killed in step 2, the next change in the workspace completes or undoes the interrupted one.
  */
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Runs `change` while no other process and no other call changes the paths that `findPlaces` returns. Their symbolic
- * links are resolved. First completes or undoes the changes that a killed process left unfinished in the workspace.
+ * Runs `change` while no other Toolscript process and no other call changes the paths that `findPlaces` returns. The
+ * symbolic links of these paths are resolved. First completes or undoes the changes that a killed process left
+ * unfinished in the workspace.
  */
 export function changeFiles<T>(
   workspace: Workspace,

@@ -10,9 +10,9 @@ export interface FileChange {
   readonly bytes: Uint8Array | undefined;
   /** The target of the symbolic link that the change creates. */
   readonly link?: string | undefined;
-  /** For a new file: the file whose permissions and owner it copies. */
+  /** The permissions and owner of a new file. Default: the system's default for new files. */
   readonly like?: Permissions | undefined;
-  /** The permissions that the file gets, even if it exists already. */
+  /** The permissions and owner that the file gets, even if the file exists already. */
   readonly permissions?: Permissions | undefined;
   /**
    * SHA-256 of the old content from which the new one was computed; undefined if the new content does not depend on it.

@@ -1,9 +1,9 @@
 import { WorkSlices } from '../work-slices.js';
 
 /*
- * The block of code around a line, found by indentation alone, so that the search works for every language that
- * indents. An enclosing line is the nearest line above with less indentation; a block ends before the next line that is
- * not indented deeper than its first line, or with the line that closes the block (`}`, `)`, `end`).
+ * The block of code around a line, found by indentation, so that the search works for every language that indents. An
+ * enclosing line is the nearest line above with less indentation; a block ends before the next line that is not
+ * indented deeper than its first line, or with the line that closes the block (`}`, `)`, `end`).
  */
 
 export interface BlockOptions {

@@ -7,8 +7,8 @@ import { isInPackages } from './protected-names.js';
 import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
- * The functions open a file first, then verify the open file, then use its handle. They never check a path and then use
- * the path, because an attacker could swap a folder for a link in between.
+ * The functions in this module open a file first, then verify the open file, then use its handle. They never check a
+ * path and then use the path, because an attacker could swap a folder for a link in between.
  *
  * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, blocks on nothing and wakes no
  * device or FIFO. The kernel then reports the entry's path through `/proc/self/fd/N`. A permitted file is opened again
@@ -238,7 +238,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'EPERM':
       return failure(
         'not_permitted',
-        `The system does not permit access to ${name}. Give your user permission, or use another path.`,
+        `The system does not permit access to ${name}. Use another path, or ask the user to change the permissions.`,
         data,
       );
     case 'ELOOP':
@@ -248,7 +248,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
         data,
       );
     case 'ENAMETOOLONG':
-      return failure('bad_path', `The path ${name} is too long for the file system. Use a shorter one.`, data);
+      return failure('bad_path', `The path ${name} is too long for the file system. Use a shorter path.`, data);
     case 'EMFILE':
     case 'ENFILE':
       return failure(

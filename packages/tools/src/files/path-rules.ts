@@ -13,11 +13,17 @@ export function checkSpelling(path: string): void {
   if (/\p{Surrogate}/u.test(path))
     throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate). Remove it.`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
-    throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes. Use a shorter one.`);
+    throw failure(
+      'bad_path',
+      `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes. Use a shorter path.`,
+    );
   }
   const names = path.split(/[/\\]/).filter((name) => name !== '' && name !== '.' && name !== '..');
   if (names.length > MAX_NAMES)
-    throw failure('bad_path', `The path ${quotePath(path)} has more than ${MAX_NAMES} names. Use a shorter one.`);
+    throw failure(
+      'bad_path',
+      `The path ${quotePath(path)} has more than ${MAX_NAMES} parts. Use a path with fewer parts.`,
+    );
   for (const name of names) checkName(path, name);
 }
 
@@ -25,7 +31,7 @@ function checkName(path: string, name: string): void {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
     throw failure(
       'bad_path',
-      `A name in the path ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes. Use a shorter one.`,
+      `A name in the path ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes. Use a shorter name.`,
     );
   }
 }

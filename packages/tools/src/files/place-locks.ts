@@ -134,7 +134,7 @@ function isHeld(folder: string, number: number, own: ProcessIdentity): boolean {
     const holder = ProcessIdentity.safeParse(JSON.parse(text));
     return holder.success && isAlive(holder.data, own, ageMs);
   } catch (error) {
-    // The holder has released the lock, or the file does not come from Toolscript.
+    // No process has held the lock yet, the holder has released it, or the file does not come from Toolscript.
     if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return false;
     throw error;
   }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** Identifies a process, so that a later process with the same PID is not mistaken for it. */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),
-  /** The PID namespace or host; PIDs are valid only within it. */
+  /** The host and, if the system reports it, the PID namespace. A PID is valid only within them. */
   place: z.string(),
   /** Identifies the boot; '' if the system does not report it. */
   boot: z.string(),
@@ -24,8 +24,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether the process runs. A process on another host or in another container counts as alive while `ageMs` is below a
- * minute.
+ * Whether the process runs. A process on another host or in another container counts as alive while `ageMs`, the age of
+ * the process's lock or journal, is below a minute.
  */
 export function isAlive(identity: ProcessIdentity, own: ProcessIdentity, ageMs: number): boolean {
   if (identity.place !== own.place) return ageMs < 60_000;
@@ -49,7 +49,9 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** The start time of a process; '' if the process does not exist or is a zombie. */
+/**
+ * The start time of a process; '' if the process does not exist or is a zombie, or if the system does not report it.
+ */
 function startOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
   // The second field is the program name in parentheses, which may contain any character.

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export interface ProductFiles {
   /** Existing files and folders. */
   readonly present: readonly string[];
-  /** Missing paths at which a package would be loaded instead of the program's own. */
+  /** Missing paths at which Node.js would load a package instead of one of the program's own packages. */
   readonly absent: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function* placesOf(from: string, name: string): Generator<string> {
 }
 
 /**
- * Folders that contain only packages of the program: a scope's folder, in which a `node_modules` folder would take
+ * The protected folders above a package: the folder of its scope, in which a `node_modules` folder would take
  * precedence, and a folder in pnpm's store, which contains packages as links.
  */
 function holdersOf(place: string): string[] {

@@ -145,7 +145,8 @@ export function protectedName(relativePath: string, unprotected: ReadonlySet<str
 }
 
 /**
- * The rule that a file violates if its name makes git treat any folder as a repository with its own configuration.
+ * The rule that a file violates if its name can make git treat the file's folder as a repository; undefined for any
+ * other file.
  */
 export function repositoryFile(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
   const name = foldName(relativePath.slice(relativePath.lastIndexOf('/') + 1));

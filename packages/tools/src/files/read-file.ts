@@ -22,7 +22,7 @@ const ReadFileInput = z.object({
   offset: z.number().int().min(1).default(1),
   limit: z.number().int().min(1).max(100_000).default(2000),
   mode: z.enum(['slice', 'indentation']).default('slice'),
-  anchorLine: z.number().int().min(1).optional().describe('default offset'),
+  anchorLine: z.number().int().min(1).optional().describe('default: offset'),
   maxLevels: z.number().int().min(0).default(0).describe('enclosing levels, 0 for all'),
   includeSiblings: z.boolean().default(false),
   includeHeader: z.boolean().default(true),
@@ -58,8 +58,8 @@ export function readFileTool(workspace: Workspace): Tool {
 }
 
 /**
- * Reads lines of a text file. Throws a ToolCallError if the file is missing, outside the workspace, binary, too large
- * or not a regular file.
+ * Reads lines of a text file. Throws a ToolCallError, for example if the file is missing, outside the workspace,
+ * binary, too large or not a regular file.
  */
 export async function readFile(
   workspace: Workspace,

@@ -97,7 +97,8 @@ async function deepestFolder(
 }
 
 /**
- * The target of a link, with symbolic links resolved. Throws a ToolCallError if the target is outside the workspace.
+ * The target of a link, with symbolic links resolved. Throws a ToolCallError if the target is missing or outside the
+ * workspace.
  */
 async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
   try {

@@ -11,7 +11,9 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Maximum number of reads that return fewer bytes than requested. A file that keeps changing causes more of them. */
+/**
+ * Maximum number of reads that return fewer bytes than requested. A file that keeps changing causes more such reads.
+ */
 const MAX_SHORT_READS = 16;
 
 export interface TextFile {

@@ -85,8 +85,8 @@ export function availableVerification(): Verification {
 }
 
 /**
- * Creates a workspace. Throws a ToolscriptUsageError for a root that is missing or not a folder, and for unknown names
- * in `unprotected`.
+ * Creates a workspace. Throws a ToolscriptUsageError for invalid options, such as a root that is missing or not a
+ * folder, and an unknown name in `unprotected`.
  */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const given = Array.isArray(options.roots) ? (options.roots as readonly RootOption[]) : [options.roots as RootOption];
@@ -122,7 +122,7 @@ export interface WorkspacePath {
 
 /**
  * Resolves a path. A relative path starts at `workdir`, and a relative `workdir` starts at the first root. Absolute
- * paths must be inside a root. `..` may not lead out of the workspace.
+ * paths must be inside a root. `..` must not lead out of the workspace.
  */
 export function resolvePath(workspace: Workspace, path: string, workdir?: string): WorkspacePath {
   checkSpelling(path);
@@ -164,7 +164,10 @@ export function otherRoots({ roots }: Workspace): string {
   return others.length === 0 ? '' : ` Other folders, by absolute paths: ${others.join(', ')}.`;
 }
 
-/** Rejects paths in read-only roots and protected names. The symbolic links of `realPath` are resolved. */
+/**
+ * Rejects a path outside the roots, in a read-only root or in Toolscript's own files, and a path with a protected name.
+ * The symbolic links of `realPath` are resolved.
+ */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
   if (!root)
@@ -238,7 +241,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
   if (twice)
-    throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice. Remove one of them.`);
+    throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice. Give each root once.`);
   return roots;
 }
 

@@ -15,9 +15,14 @@ const SHOWN = 3_000;
 const WriteFileOrKeyInput = z
   .object({
     path: z.string(),
-    content: z.string().optional().describe('either this, or fileKey'),
-    fileKey: z.string().min(1).max(256).optional().describe('of a text in the File Cabinet, which costs no tokens'),
-    version: z.number().int().min(1).optional().describe('of the file; default: the newest'),
+    content: z.string().optional().describe('either content or fileKey'),
+    fileKey: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('the key of a text in the File Cabinet; saves the tokens of content'),
+    version: z.number().int().min(1).optional().describe('the version of the text; default: the newest'),
     cwd: z.string().optional(),
   })
   .refine(

@@ -13,14 +13,18 @@ import { SUCCESS } from '../success.js';
 
 /*
  * A result refers to an image by a part `{ type: 'image', mediaType, path, sha256 }`: small enough for every limit, and
- * sufficient for the host to load the same bytes (`loadImage`) when it builds the conversation. Base64 would use up
- * maxReturnBytes for a script that returns it, and is useless to a model as text, so it is included only on request.
+ * sufficient for the host to load the same bytes (`loadImage`) when it builds the conversation. Base64 data would use
+ * up maxReturnBytes if a script returned the data, and is useless to a model as text, so the data is included only on
+ * request.
  */
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 /** Maximum pixels of either side. */
 const MAX_SIDE = 8000;
-/** Maximum bytes whose base64, with the rest of the result, fits in the default maxToolResultBytes (1 MiB). */
+/**
+ * Maximum size of an image in bytes whose base64 form, with the rest of the result, fits in the default
+ * maxToolResultBytes (1 MiB).
+ */
 const MAX_INLINE_BYTES = 750_000;
 
 const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
@@ -28,7 +32,10 @@ const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as co
 const ViewImageInput = z.object({
   path: z.string(),
   cwd: z.string().optional(),
-  inline: z.boolean().default(false).describe(`also image.data in base64, up to ${MAX_INLINE_BYTES} bytes`),
+  inline: z
+    .boolean()
+    .default(false)
+    .describe(`also return image.data in base64, for an image of up to ${MAX_INLINE_BYTES} bytes`),
 });
 
 const ImagePart = z.object({
@@ -52,7 +59,7 @@ const ViewImageOutput = z.object({
 
 export type ViewImageInput = z.input<typeof ViewImageInput>;
 export type ViewImageResult = z.output<typeof ViewImageOutput>;
-/** An image of a workspace, as a result refers to it. */
+/** The members of a result's image part that identify an image of a workspace. */
 export interface ImageReference {
   readonly path?: string | undefined;
   readonly sha256: string;

@@ -51,7 +51,8 @@ export interface ApplyPatchOptions {
 
 /**
  * Applies a patch, in the Codex format or as a unified diff, to files below a folder. Throws a ToolCallError that names
- * the file, the hunk and the nearest lines. With `atomic: false` its `data.changes` lists the completed changes.
+ * the file, the hunk and the nearest lines. With `atomic: false`, the error's `data.changes` lists the completed
+ * changes.
  */
 export async function applyPatch(patch: string, options: ApplyPatchOptions): Promise<ApplyPatchResult> {
   const { root, signal, ...input } = options;
@@ -148,7 +149,8 @@ async function applyOneByOne(
 }
 
 /**
- * Maximum number of times that the tool recomputes a patch because another program changed one of its files meanwhile.
+ * Maximum number of attempts at a patch. The tool recomputes the patch if another program has meanwhile changed a file
+ * that the patch changes.
  */
 const MAX_ATTEMPTS = 5;
 
@@ -186,7 +188,7 @@ function report(changes: PatchChange[], notes: readonly string[], dryRun: boolea
     success: true,
     changes,
     summary: changes.map(describe).join('\n'),
-    stdout: `${dryRun ? 'Dry run: nothing was written. It would update' : 'Success. Updated'} the following files:\n${listed.join('\n')}\n`,
+    stdout: `${dryRun ? 'Dry run: nothing was written. The patch would update' : 'Success. Updated'} the following files:\n${listed.join('\n')}\n`,
     stderr: notes.map((note) => `${visible(note)}\n`).join(''),
   };
 }
@@ -197,7 +199,10 @@ function describe({ kind, path, movedTo, added, removed }: PatchChange): string 
   return `${verb} ${visible(path)}${moved} (+${added} -${removed})`;
 }
 
-/** The preview for the user who decides: a summary for each file, then the patch's own lines. */
+/**
+ * The preview for the user who decides: a summary for each file, then the patch's own lines. If the patch would fail,
+ * the reason replaces the summaries.
+ */
 async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: string | undefined }): Promise<string> {
   try {
     const { operations, cwd } = await readPatch(input.patch, input.cwd);

@@ -35,7 +35,9 @@ class CodexParser {
   readonly #lines: readonly string[];
   readonly #skipped: number;
   #at = 0;
-  /** The end of the last run of blank lines that belongs to a hunk, so that a long run is scanned only once. */
+  /**
+   * The end of the last run of blank lines that belongs to a hunk. With this index, a long run is scanned only once.
+   */
   #blanksUntil = 0;
 
   constructor(lines: readonly string[], skipped: number) {

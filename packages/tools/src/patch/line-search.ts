@@ -88,7 +88,10 @@ export class LineSearch {
     return [];
   }
 
-  /** The lines of the file after the normalizations up to this one. Each distinct line is normalized once. */
+  /**
+   * The lines of the file after the normalizations up to the one at index `number`. Each distinct line is normalized
+   * once.
+   */
   async #pass(number: number): Promise<Pass> {
     const known = this.#passes[number];
     if (known) return known;

@@ -9,7 +9,7 @@ export interface Placement {
   readonly lines: readonly HunkLine[];
 }
 
-/** Places a hunk at or after the line `cursor`. Undefined if its lines are not found. */
+/** Places a hunk at or after the line `cursor`. Returns undefined if the hunk's lines are not found. */
 export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): Promise<Placement | undefined> {
   if (isOnlyAdditions(hunk)) return { first: file.length, end: file.length, lines: hunk.lines };
   for (const lines of [hunk.lines, withoutTrailingBlank(hunk.lines)]) {
@@ -21,7 +21,10 @@ export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): P
   return undefined;
 }
 
-/** Whether a hunk has only added lines. `placeHunk` appends such a hunk to the file, regardless of its contexts. */
+/**
+ * Whether a hunk has only added lines. `placeHunk` appends such a hunk to the file, regardless of the position of its
+ * contexts.
+ */
 export function isOnlyAdditions(hunk: Hunk): boolean {
   return hunk.lines.every(({ kind }) => kind === 'add');
 }

@@ -6,7 +6,7 @@ import { newLines, oldLines } from './match.js';
 import type { Hunk } from './operations.js';
 
 /*
- * The information a model needs to repair its patch: the lines searched for, and the file's actual lines.
+ * The information that a model needs to repair its patch: the lines searched for, and the file's actual lines.
  */
 
 const SHOWN_LINES = 8;
@@ -70,10 +70,10 @@ async function isThereAlready(search: LineSearch, hunk: Hunk): Promise<boolean> 
 }
 
 async function nearest(file: FileLines, wanted: readonly string[], slices: WorkSlices): Promise<string> {
-  if (file.length === 0) return 'The file is empty. Add the lines instead.';
+  if (file.length === 0) return 'The file is empty. Send a hunk that only adds lines.';
   const start =
     (await mostCommonStart(file, wanted.slice(0, MAX_PLACES), slices)) ?? (await mostAlikeLine(file, wanted, slices));
-  if (start === undefined) return 'No lines of the file are similar to these; read it again.';
+  if (start === undefined) return 'No lines of the file are similar to these. Read the file again.';
   const first = Math.max(0, start);
   const end = Math.min(file.length, first + Math.max(wanted.length, 1));
   const texts = Array.from({ length: Math.min(end - first, SHOWN_LINES) }, (_, index) => file.at(first + index));

@@ -78,8 +78,8 @@ function refuseTooManyLines(text: string): void {
 }
 
 /**
- * Rejects a patch with too many files or too long names, because each file costs disk accesses, even for approval
- * rules.
+ * Rejects a patch that names too many files, or whose paths are too long in total: each path costs disk accesses, even
+ * for approval rules.
  */
 function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperation[] {
   // defence: patch-files-cap

@@ -15,7 +15,7 @@ const MISSING: NumberedPlacement = { status: 'missing' };
  * hunk's lines are at that number. Otherwise the lines must occur exactly once, unless the header names a context.
  *
  * @param cursor The hunk starts at or after this line.
- * @param drift How many lines the file has grown above, compared to the numbers of the patch.
+ * @param drift The number of lines by which the previous hunk is below its line number in the patch, negative if above.
  */
 export async function placeNumbered(
   file: LineSearch,

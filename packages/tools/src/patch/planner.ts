@@ -42,8 +42,8 @@ interface PlannedFile {
 }
 
 /**
- * Computes the effect of a patch. It reads files and changes none. Later operations see the effects of earlier ones.
- * Throws a ToolCallError for the first rejected path and the first hunk that does not match.
+ * Computes the effect of a patch. The planner reads files and changes none. Later operations see the effects of earlier
+ * ones. Throws a ToolCallError for the first rejected path and the first hunk that does not match.
  */
 export class PatchPlanner {
   readonly changes: PatchChange[] = [];
@@ -73,7 +73,7 @@ export class PatchPlanner {
         throwIfAborted(this.#signal);
         const entry = await entryOf(this.#workspace, path);
         places.push(entry.realPath);
-        // A deletion removes the link itself. All other operations follow the link.
+        // A deletion removes the link itself. All other operations read or change the target of the link.
         if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete')
           places.push((await targetOf(this.#workspace, path)).realPath);
       }
@@ -89,7 +89,7 @@ export class PatchPlanner {
     this.#refuseFilesAsFolders();
   }
 
-  /** The required writes, one for each path. */
+  /** The required changes, one for each path. */
   fileChanges(): FileChange[] {
     const changes: FileChange[] = [];
     for (const { target, content, like, computedFrom } of this.#files.values()) {
@@ -160,7 +160,7 @@ export class PatchPlanner {
     );
   }
 
-  /** The name of the existing file. The header of a unified diff has two names, of which one may not exist. */
+  /** The name of the existing file. The header of a unified diff names two files, and one of the two may be missing. */
   async #presentName({ path, oldName }: UpdateOperation): Promise<string> {
     if (oldName === undefined) return path;
     const [byNew, byOld] = [await this.#file(path, true), await this.#file(oldName, true)];

@@ -369,8 +369,8 @@ function isSignature(lines: readonly string[], at: number): boolean {
 }
 
 /**
- * The context after `@@` in a header without numbers, such as `@@ function name()`. The search continues after this
- * line, as in the Codex format.
+ * The context after `@@` in a header without numbers, such as `@@ function name()`. The search continues after the
+ * context line, as in the Codex format.
  */
 function contextsOf(header: string): string[] {
   const text = header

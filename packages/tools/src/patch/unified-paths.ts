@@ -8,8 +8,8 @@ const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/;
 const EPOCH = /\s(19(?:69-12-31|70-01-01))[ T](\d\d:\d\d:\d\d)(?:\.0+)?(?: ([+-]\d{4}))?\s*$/;
 /**
- * Pairs of prefixes that git writes: before and after, index and work tree, commit and index or work tree, and by
- * number.
+ * Pairs of prefixes that git writes: before and after, index and work tree, commit and index or work tree, object and
+ * work tree, and first and second file.
  */
 const PREFIXES: readonly (readonly [string, string])[] = [
   ['a/', 'b/'],
@@ -37,7 +37,7 @@ export function readName(text: string): string {
   return tab === -1 ? text.replace(TIME, '') : text.slice(0, tab);
 }
 
-/** Whether the header shows a missing file: `diff -N` gives it the start of Unix time, in any time zone. */
+/** Whether the header shows a missing file: `diff -N` gives a missing file the start of Unix time, in any time zone. */
 export function isMissingSide(text: string): boolean {
   const [, day, time, zone] = EPOCH.exec(text) ?? [];
   if (day === undefined) return false;

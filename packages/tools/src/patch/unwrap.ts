@@ -49,7 +49,7 @@ export function unwrapPatch(text: string): PatchText {
   return patch;
 }
 
-/** Whether a line starts a command that passes a patch to `apply_patch`. */
+/** Whether a line may start a command that passes a patch to `apply_patch`. */
 export function isShellCommand(line: string): boolean {
   return /^(?:cd\s|(?:apply_patch|applypatch)\b)/.test(line.trim());
 }

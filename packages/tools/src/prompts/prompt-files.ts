@@ -38,8 +38,9 @@ const FrontMatter = z.strictObject({
 });
 
 /**
- * The prompts in the Markdown files (`*.md`) of a folder, in the order of their names. Empty if the folder does not
- * exist. Reports an invalid file to `warn` and skips it. Throws a `ToolscriptUsageError` if the folder cannot be read.
+ * The prompts in the Markdown files (`*.md`) of a folder, in the order of their names. The list is empty if the folder
+ * does not exist. Reports an invalid file to `warn` and skips it. Throws a `ToolscriptUsageError` if the folder cannot
+ * be read.
  */
 export async function readPromptFolder(
   folder: string,
@@ -75,7 +76,7 @@ async function markdownFiles(folder: string): Promise<string[]> {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw new ToolscriptUsageError(
-      `${folder} cannot be read (${code ?? 'unknown error'}). Give your user read permission for this folder.`,
+      `${folder} cannot be read (${code ?? 'unknown error'}). Make the folder readable for your user, or remove the folder.`,
     );
   }
 }
@@ -112,7 +113,7 @@ function textInside(file: string, inside: string): Promise<string> {
   });
 }
 
-/** Reads a prompt file. `isOwn`: whether the opened file is the one that its path names. */
+/** Reads a prompt file. `isOwn` returns false if the opened file may be a file from another place. */
 async function readText(
   file: string,
   flags: number,
@@ -138,13 +139,15 @@ async function readText(
     const code = systemCode(error);
     if (code === 'ELOOP' || code === 'EMLINK') throw linked(file);
     throw new ToolscriptUsageError(
-      `${file} cannot be read (${code ?? 'unknown error'}). Give your user read permission for it.`,
+      `${file} cannot be read (${code ?? 'unknown error'}). Make the file readable for your user, or remove the file.`,
     );
   }
 }
 
 function linked(file: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`${file} is a link, or is reached through one. Replace it with the file itself.`);
+  return new ToolscriptUsageError(
+    `${file} is a link, has a second name (a hard link), or is reached through a link. Put a copy of the file in its place.`,
+  );
 }
 
 type Head = Pick<PromptFile, 'description' | 'variables'> & { name?: string | undefined };

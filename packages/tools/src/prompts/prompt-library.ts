@@ -104,5 +104,5 @@ async function findStored(
 
 function missing(name: string, version: number | undefined) {
   const what = version === undefined ? `prompt "${name}"` : `version ${version} of the prompt "${name}"`;
-  return failure('missing', `There is no ${what}. Call prompts.list() to see the prompts.`);
+  return failure('missing', `There is no ${what}. Call tools.prompts.list({}) to see the prompts.`);
 }

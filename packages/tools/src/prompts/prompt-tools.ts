@@ -80,7 +80,13 @@ function listTool({ documents, files = [], ...common }: PromptLibrary): Tool {
   return defineTool({
     name: 'prompts.list',
     description: 'Lists the prompts that prompts.get finds.',
-    input: z.object({ prefix: z.string().max(128).optional().describe('How the names begin. Default: any.') }),
+    input: z.object({
+      prefix: z
+        .string()
+        .max(128)
+        .optional()
+        .describe('Lists only prompts whose names have this prefix. Default: all prompts.'),
+    }),
     output: z.array(
       z.object({
         name: z.string(),

@@ -10,7 +10,7 @@ const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]{0,63})[ \t]*\}\}|\{\{
 
 /**
  * Reads a text with `{{variables}}`. `{{{{` stands for two braces, and every other character for itself. Throws a
- * failure that names the line for `{{` that starts neither.
+ * failure that names the line of any other `{{`.
  */
 export function parseTemplate(text: string): readonly TemplatePart[] {
   const parts: TemplatePart[] = [];

@@ -10,13 +10,14 @@ const MAX_SCHEMA = 10_000;
 export interface PromptVariables {
   /** JSON Schema of an object. */
   readonly schema: JsonObject;
-  /** Throws one failure that lists the missing, unknown and wrong variables. */
+  /** Returns the text of each variable. Throws one failure that lists the missing, unknown and wrong variables. */
   readonly check: (name: string, given: Readonly<Record<string, unknown>>) => ReadonlyMap<string, string>;
 }
 
 /**
  * Reads the variables of a prompt. Without a schema, the prompt needs each of its variables, as text, a number or a
- * boolean. Throws a failure for an invalid schema, and for a variable of the text that the schema does not declare.
+ * boolean. Throws a failure for too many variables, for an invalid or too long schema, and for a variable of the text
+ * that the schema does not declare.
  */
 export function readVariables(parts: readonly TemplatePart[], given: JsonObject | undefined): PromptVariables {
   const used = variablesOf(parts);

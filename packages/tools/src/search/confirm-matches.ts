@@ -11,7 +11,7 @@ export interface MatchedLine {
   /** The path relative to the searched folder. */
   readonly inside: string;
   readonly line: number;
-  /** The last line of the match. It is greater than `line` only if the match spans lines. */
+  /** The last line of the match. It is greater than `line` only if the match spans several lines. */
   readonly endLine: number;
   readonly column: number;
   readonly text: string;

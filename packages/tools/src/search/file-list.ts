@@ -10,9 +10,9 @@ import type { SearchScope } from './search-scope.js';
  * The files below a folder, without ignored and hidden ones, cached between searches.
  *
  * A list is reused only if it is recent, if no tool of this workspace has written since, and if every folder and ignore
- * file that it depends on has the same inode and change time. If a folder changed while the list was made, or just
- * before in the same tick of the file system's clock, the list is used for one search only. A change that this check
- * misses (a folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
+ * file that it depends on has the same inode, change time and size. If a folder changed while the list was made, or
+ * just before in the same tick of the file system's clock, the list is used for one search only. A change that this
+ * check misses (a folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
  */
 
 /** Maximum number of files of one search. If a folder has more files, `isCut` is true. */

@@ -109,7 +109,10 @@ async function byGlob(
   return found;
 }
 
-/** Number of the shortest paths that are ranked first for a pattern of one letter, because it fits most paths. */
+/**
+ * Number of the shortest paths that are ranked first for a pattern of one character, because such a pattern fits most
+ * paths.
+ */
 const MAX_FOR_A_LETTER = 50_000;
 const shortest = new WeakMap<Targets, Targets>();
 

@@ -17,7 +17,9 @@ const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
  */
 export interface Glob {
   readonly matches: (path: string) => boolean;
-  /** Simple globs without `/`. One of them fits the name of every matching file. Empty if no such globs exist. */
+  /**
+   * Simple globs without `/`. At least one of them fits the name of each matching file. Empty if no such globs exist.
+   */
   readonly names: readonly string[];
   readonly patterns: readonly PathPattern[];
 }
@@ -32,11 +34,11 @@ export function globWork(signal: AbortSignal | undefined): WorkSlices {
   return new WorkSlices({
     signal,
     maxSteps: MAX_STEPS,
-    tooMuch: 'The globs take too long for so many files. Use fewer or simpler ones, or search a smaller folder.',
+    tooMuch: 'The globs take too long for so many files. Use fewer or simpler globs, or search a smaller folder.',
   });
 }
 
-/** Whether a text is a glob. Brackets alone do not make it one: `[id].tsx` is an ordinary name. */
+/** Whether a text is a glob. Brackets alone do not make a text a glob: `[id].tsx` is an ordinary name. */
 export function isGlob(text: string): boolean {
   return /[*?]|\{[^}]*,[^}]*\}/.test(text);
 }

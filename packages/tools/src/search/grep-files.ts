@@ -120,7 +120,7 @@ interface Search {
 interface Collected {
   /** The lines, sorted by path. */
   readonly lines: readonly MatchedLine[];
-  /** Whether the search found more lines than it collected. */
+  /** Whether the search stopped at the maximum number of collected lines. */
   readonly isCut: boolean;
   readonly passedOver: number;
 }
@@ -235,7 +235,7 @@ function result(
   if (truncated) shown.push('… there are more; raise limit or narrow the search');
   if (leftOut > 0)
     shown.push(
-      `(left out: ${leftOut} in very long lines, in files that changed during the search, or in files that may not be read)`,
+      `(matches left out: ${leftOut}, in very long lines, in files that changed during the search, or in files that tools cannot read)`,
     );
   const content = shown.join(options.context > 0 ? '\n--\n' : '\n');
   return { success: true, content, files, ...(showsMatches(options) ? { matches } : {}), truncated };

@@ -31,13 +31,14 @@ type Answer = 'stop' | undefined;
 export interface RipgrepEnd {
   /** Number of chunks that were too long. */
   readonly passedOver: number;
-  /** ripgrep's messages about unreadable files. */
+  /** ripgrep's error output, at most about `MAX_ERROR_BYTES`. */
   readonly errorText: string;
 }
 
 /**
- * Runs ripgrep once, without configuration, preprocessor and environment. Ripgrep also applies ignore files outside git
- * repositories. A search without matches resolves. A bad pattern rejects with ripgrep's own message.
+ * Runs ripgrep once, without configuration, preprocessor or environment. Ripgrep also applies ignore files outside git
+ * repositories. The promise resolves for a search without matches, and rejects with ripgrep's own message for a bad
+ * pattern.
  */
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
@@ -149,7 +150,7 @@ function startFailure(error: unknown): Error {
     case 'ENOMEM':
       return failure(
         'io',
-        'The system has reached its limit of processes, so the search program could not be started. Try again with fewer concurrent calls.',
+        'The system has reached its limit of processes or memory, so the search program could not be started. Try again with fewer concurrent calls.',
       );
     default:
       return failure(
@@ -159,7 +160,7 @@ function startFailure(error: unknown): Error {
   }
 }
 
-/** The path of the program in the package @vscode/ripgrep. Throws a ToolCallError if it is missing. */
+/** The path of the program in the package @vscode/ripgrep. Throws a ToolCallError if the package is missing. */
 export async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath;

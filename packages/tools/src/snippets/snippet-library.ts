@@ -78,7 +78,7 @@ function infoOf(info: DocumentInfo): SnippetInfo {
 
 export function missingSnippet({ name, version }: SnippetReference) {
   const what = version === undefined ? `snippet "${name}"` : `version ${version} of the snippet "${name}"`;
-  return failure('missing', `There is no ${what}. Call snippets.list({}) to see the snippets.`);
+  return failure('missing', `There is no ${what}. Call tools.snippets.list({}) to see the snippets.`);
 }
 
 /** The stored snippet. Undefined if no scope has it. */
@@ -97,8 +97,9 @@ export async function findSnippet(
 }
 
 /**
- * The newest versions of all snippets of an owner as tools, `snippets.NAME`, with exact declarations. Pass them to
- * `harness.tools.replace` before a turn. If two snippets have the same name, the narrower scope wins.
+ * The newest versions of all snippets of an owner as tools, `snippets.NAME`, with exact declarations. Pass the tools to
+ * `harness.tools.replace` before a turn. If two snippets have the same name, the tool runs the snippet of the narrower
+ * scope.
  */
 export async function loadSnippetTools(
   { documents, ...common }: SnippetLibrary,
@@ -160,7 +161,7 @@ function isSavedResult(input: unknown): input is SavedResult {
 function checkResult({ savedResult, script }: SavedResult, { savedScripts }: ToolCallContext): unknown {
   const linked = savedScripts?.linked.find((one) => savedScriptId(one) === script);
   if (linked?.output === undefined)
-    throw failure('missing', `This script runs no snippet "${script}". Call it with tools.snippets.run.`);
+    throw failure('missing', `This script runs no snippet "${script}". Call the snippet with tools.snippets.run.`);
   const checked = openTool({ inputSchema: { type: 'object' }, outputSchema: linked.output }).validateOutput(
     savedResult,
   );
@@ -179,7 +180,7 @@ export function checkInput({ name, input: schema }: SavedScript, input: unknown)
   const issues = checked.issues.map(({ path, message }) => `${path.replace(/^args/u, 'input')}: ${message}`);
   throw failure(
     'bad_variables',
-    `The input of the snippet "${name}" does not match its schema. ${issues.join('; ')}. Correct it.`,
+    `The input of the snippet "${name}" does not match its schema. ${issues.join('; ')}. Correct the input.`,
   );
 }
 

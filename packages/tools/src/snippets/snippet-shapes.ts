@@ -20,7 +20,7 @@ export const SnippetName = z
   .string()
   .refine((name) => NAME.test(name) && !RESERVED.includes(name), {
     message:
-      'must be letters, digits and "_" after a letter, at most 64 characters, and not the name of a snippet tool',
+      'must be letters, digits and "_" after a letter, at most 64 characters, and not a reserved name such as "save" or "then"',
   })
   .describe('Letters, digits and "_" after a letter.');
 

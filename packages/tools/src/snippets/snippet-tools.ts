@@ -153,7 +153,13 @@ function listTool(library: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.list',
     description: 'Lists the saved scripts that snippets.run finds, with the JSON Schemas of their inputs.',
-    input: z.object({ prefix: z.string().max(64).optional().describe('How the names begin. Default: any.') }),
+    input: z.object({
+      prefix: z
+        .string()
+        .max(64)
+        .optional()
+        .describe('Lists only snippets whose names have this prefix. Default: all snippets.'),
+    }),
     output: z.array(
       z.object({
         name: z.string(),
@@ -173,7 +179,7 @@ function listTool(library: SnippetLibrary): Tool {
 function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.delete',
-    description: 'Deletes all versions of a saved script. Scripts that run it already keep it.',
+    description: 'Deletes all versions of a saved script. Scripts that have already started keep it.',
     input: z.object({ name: SnippetName, scope: ScopeSchema.optional() }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',

@@ -10,7 +10,7 @@ export interface ActiveRecords {
   readonly undone: NamedRecord | undefined;
 }
 
-/** Finds the changes in effect after all records of a script. The oldest record comes first. */
+/** Finds the changes that are in effect after all records of a script. The oldest record must come first. */
 export function activeRecords(records: readonly NamedRecord[]): ActiveRecords {
   const changes = new Map<string, NamedRecord>();
   let undone: NamedRecord | undefined;

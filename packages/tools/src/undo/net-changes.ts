@@ -12,7 +12,7 @@ export interface NetChange {
   readonly isBroken: boolean;
 }
 
-/** The net changes of records in their order, one for each path. */
+/** The net changes of records, one for each path. The oldest record must come first. */
 export function netChanges(records: readonly NamedRecord[]): NetChange[] {
   const net = new Map<string, NetChange>();
   for (const { files } of records) for (const file of files) net.set(file.path, joined(net.get(file.path), file));
@@ -25,7 +25,7 @@ function joined(earlier: NetChange | undefined, file: RecordedFile): NetChange {
   return { ...earlier, after: file.after, isBroken };
 }
 
-/** The folders that records created, deepest first. */
+/** The folders that the records created, each before its parent folder. */
 export function madeFolders(records: readonly NamedRecord[]): string[] {
   const folders = new Set(records.flatMap((record) => record.madeFolders));
   return [...folders].sort((one, other) => other.length - one.length);

@@ -15,7 +15,9 @@ export interface UndoFile {
   /** The path in the form that the tools show. */
   readonly path: string;
   readonly change: 'create' | 'update' | 'delete';
-  /** A unified diff, or a sentence for a file that is not text. Present only if the request asked for diffs. */
+  /**
+   * A unified diff, or one line of explanation if no diff can be shown. Present only if the request asked for diffs.
+   */
   readonly diff?: string;
 }
 
@@ -31,7 +33,7 @@ export interface UndoPlan {
   /** Identifies the changes that the plan reverts. The id differs after each further change of the script. */
   readonly planId: string;
   readonly files: readonly UndoFile[];
-  /** The files that prevent the undo, because another change followed the changes of the script. */
+  /** The files that prevent the undo, for example because another change followed the changes of the script. */
   readonly conflicts: readonly UndoProblem[];
   /** The files that stay as they are, because their old content was not stored. */
   readonly notUndoable: readonly UndoProblem[];

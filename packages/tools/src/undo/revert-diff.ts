@@ -11,7 +11,7 @@ const MAX_DIFF_BYTES = 1024 * 1024;
  */
 const MAX_EDITS = 5_000;
 
-/** The change as a unified diff, or one sentence if it cannot be shown as text. */
+/** The change as a unified diff, or one line of explanation if no diff can be shown. */
 export async function revertDiff(workspace: Workspace, change: FileChange, path: string): Promise<string> {
   const { state, content = Buffer.alloc(0) } = await readEntry(workspace, change.target, MAX_DIFF_BYTES);
   const next = Buffer.from(change.bytes ?? '');

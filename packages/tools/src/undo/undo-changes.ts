@@ -11,7 +11,8 @@ import { prepareUndo, refusal, type PreparedUndo, type UndoPlan, type UndoRefusa
  *
  * 1. Verify: every file must have exactly the content that the script left. Otherwise nothing is changed, and the files
  *    that differ are listed.
- * 2. Commit: the old files are written like a patch (commit.ts), which verifies once more and survives a kill.
+ * 2. Commit: the old files are written like a patch. The commit (commit.ts) verifies the files once more and survives a
+ *    kill.
  *
  * The undo is recorded like any other change, so that it can be redone.
  */
@@ -90,8 +91,8 @@ function publicPlan(plan: PreparedUndo): UndoPlan {
 }
 
 /**
- * Returns a refusal if a file changes during the undo, a record is damaged or the disk is full. A refused undo has
- * changed nothing.
+ * Returns a refusal for each ToolCallError, for example if a file changes during the undo, a record is damaged or the
+ * disk is full. A refused undo has changed nothing.
  */
 async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
   try {

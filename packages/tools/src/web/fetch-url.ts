@@ -29,7 +29,7 @@ const Page = z.object({
 });
 
 const SavedPage = Page.extend({
-  fileKey: z.string().optional().describe('of the whole page in the File Cabinet'),
+  fileKey: z.string().optional().describe('the key of the whole page in the File Cabinet'),
   notSaved: z.string().optional().describe('why there is no fileKey'),
 });
 
@@ -50,7 +50,7 @@ export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
     input: FetchUrlInput,
     output: outputOf(documents === undefined ? (Page as typeof SavedPage) : SavedPage),
     effect: 'external',
-    // A repeated call has no further effect, because the tool only reads pages.
+    // A repeated call changes nothing: an unchanged page gets no new version in the File Cabinet.
     idempotent: true,
     permissions: ({ urls }) => listOf(urls).map((url) => `fetch:${shownTarget(url)}`),
     preview: ({ urls }) =>

@@ -67,7 +67,7 @@ export class PageReader {
       abort = () => reject(failure('aborted', 'The call was aborted before it ended.'));
       signal.addEventListener('abort', abort, { once: true });
       // defence: page-reader-time
-      timer = setTimeout(() => reject(refuse(`it takes longer than ${readTimeoutMs} ms`)), readTimeoutMs);
+      timer = setTimeout(() => reject(refuse(`the conversion takes longer than ${readTimeoutMs} ms`)), readTimeoutMs);
       if (isBackground) timer.unref();
     }).finally(() => {
       clearTimeout(timer);
@@ -79,5 +79,5 @@ export class PageReader {
 
 function threadProblem(error: unknown, memoryMb: number): string {
   const isMemory = (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
-  return isMemory ? `it needs more than ${memoryMb} MB of memory` : 'it is not HTML that can be parsed';
+  return isMemory ? `the conversion needs more than ${memoryMb} MB of memory` : 'it is not HTML that can be parsed';
 }

@@ -57,15 +57,13 @@ function responseTo(
     });
     if (isBackground === true) request.on('socket', (socket) => socket.unref());
     request.on('response', resolve);
-    request.on('upgrade', () =>
-      reject(new Error('The server requested a protocol other than HTTP. Read another page.')),
-    );
+    request.on('upgrade', () => reject(new Error('the server requested a protocol other than HTTP')));
     request.on('error', reject);
     request.end(body);
   });
 }
 
-/** Returns the checked addresses, so that the name is not resolved again. */
+/** Creates a lookup function that returns the checked addresses, so that the name is not resolved again. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
   return (_host, { all }, callback) => {

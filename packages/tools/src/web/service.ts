@@ -55,7 +55,10 @@ async function boundedText(response: Response, name: string): Promise<string> {
     bytes += chunk.byteLength;
     // defence: service-answers-are-bounded
     if (bytes > MAX_ANSWER_BYTES)
-      throw failure('too_large', `${name} sent more than ${MAX_ANSWER_BYTES} bytes. Ask for fewer results.`);
+      throw failure(
+        'too_large',
+        `${name} sent more than ${MAX_ANSWER_BYTES} bytes. Request fewer results, or another page.`,
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

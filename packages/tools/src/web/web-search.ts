@@ -86,7 +86,10 @@ async function search(
 ): Promise<WebSearchResult> {
   // defence: no-search-without-a-key, without it: if (perplexity === undefined) return { results: [], note: setting };
   if (perplexity === undefined)
-    throw failure('missing_key', `webSearch needs a key of the Perplexity Search API: set ${setting}.`);
+    throw failure(
+      'missing_key',
+      `webSearch needs a key of the Perplexity Search API. The operator can set ${setting}.`,
+    );
   const body = { query, max_results: maxResults, max_tokens_per_page: TOKENS_PER_PAGE };
   const answer = AnswerSchema.safeParse(await callService(perplexity, '/search', body, signal));
   if (!answer.success)

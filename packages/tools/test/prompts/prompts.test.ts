@@ -183,7 +183,7 @@ describe('saved prompts', () => {
       scope: 'file',
     });
     await expect(loadPrompt(library, { name: 'great' }, owner)).rejects.toThrow(
-      'There is no prompt "great". Call prompts.list() to see the prompts.',
+      'There is no prompt "great". Call tools.prompts.list({}) to see the prompts.',
     );
   });
 });

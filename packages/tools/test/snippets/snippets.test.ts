@@ -147,7 +147,7 @@ describe('a saved script', () => {
     expect(await value("return await tools.snippets.delete({ name: 'one' })")).toEqual({ deleted: true });
     expect(await value(run)).toBe('w');
     expect(await value("return await tools.snippets.run({ name: 'none' }).catch((error) => error.message)")).toBe(
-      'There is no snippet "none". Call snippets.list({}) to see the snippets.',
+      'There is no snippet "none". Call tools.snippets.list({}) to see the snippets.',
     );
   });
 

@@ -105,7 +105,7 @@ describe('webSearch', () => {
   it('without a key is one failure that names the setting', async () => {
     const { message, data } = await refusal(() => web().webSearch({ query: 'larks' }));
     expect(message).toBe(
-      'webSearch needs a key of the Perplexity Search API: set PERPLEXITY_API_KEY in the environment (or the option "perplexity.apiKey" of webTools).',
+      'webSearch needs a key of the Perplexity Search API. The operator can set PERPLEXITY_API_KEY in the environment (or the option "perplexity.apiKey" of webTools).',
     );
     expect(data['reason']).toBe('missing_key');
   });

@@ -215,7 +215,10 @@ function EditArguments({ approval, form }: { readonly approval: Approval; readon
   );
 }
 
-/** The schema of the tool's arguments; undefined if the server does not know the tool, or if a request fails. */
+/**
+ * The schema of the tool's arguments; `loading` until the server has answered; undefined if the server does not know
+ * the tool, or if a request fails.
+ */
 function useSchema(approval: Approval): Tool['inputSchema'] | undefined | 'loading' {
   const { client } = useSession();
   const [schema, setSchema] = useState<Tool['inputSchema'] | undefined | 'loading'>('loading');
@@ -267,7 +270,7 @@ function RememberChoice({ approval, form }: { readonly approval: Approval; reado
   );
 }
 
-/** The calls that a rule for the workspace would allow; undefined if no rule is possible. */
+/** The calls that a rule for the workspace would allow; undefined if the user cannot store a rule. */
 function useWorkspaceRule({ approvalId }: Approval): string | undefined {
   const { client } = useSession();
   const [covers, setCovers] = useState<string>();

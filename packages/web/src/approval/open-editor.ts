@@ -31,7 +31,7 @@ const theme = EditorView.theme({
 
 /**
  * Opens an editor in a shadow tree, because the page's content security policy allows no style elements. Returns a
- * function that closes it.
+ * function that closes the editor.
  */
 export function openEditor(
   host: HTMLElement,

@@ -106,7 +106,7 @@ function usePrompt(onSend: ComposerProps['onSend']) {
 function BranchNote({ onCancel }: { readonly onCancel: () => void }) {
   return (
     <p className="branch-note dim">
-      You edit an earlier message. It starts a new branch; this conversation stays as it is.
+      You edit an earlier message. The edited message starts a new branch; this conversation stays as it is.
       <button type="button" className="link" onClick={onCancel}>
         Cancel
       </button>

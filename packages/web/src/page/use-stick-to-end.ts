@@ -11,7 +11,7 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>): void {
     if (element === null || content === null || content === undefined) return undefined;
     let isAtEnd = true;
     let lastTop = 0;
-    // Growing text also increases the distance; only scrolling up stops following.
+    // Growing text also increases the distance to the end. The view stops following only when the reader scrolls up.
     const onScroll = () => {
       const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
       if (isNear || element.scrollTop < lastTop) isAtEnd = isNear;

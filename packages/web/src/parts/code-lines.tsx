@@ -5,7 +5,7 @@ import { visible } from '../view/visible.ts';
 
 interface CodeLinesProps {
   readonly text: string;
-  /** Highlights the text as TypeScript. */
+  /** True to highlight the text as TypeScript. */
   readonly isScript?: boolean;
   readonly label?: string;
   /** Whether the text continues the block of code above it. */
@@ -22,7 +22,7 @@ export function CodeLines({ text, isScript = false, label = 'Code', isContinued 
   );
 }
 
-/** The browser lays out and renders again only the parts that change. */
+/** Divides the lines into parts, so that the browser renders only the changed parts again. */
 function Parts({ lines }: { readonly lines: Lines }) {
   const parts = partsOf(lines);
   return parts.map((part, index) => <Part key={part.from} part={part} isLast={index === parts.length - 1} />);

@@ -45,7 +45,7 @@ function useGrowingCount(count: number): number {
 
 interface BlockProps {
   readonly text: string;
-  /** Link definitions of other blocks. */
+  /** The link definitions of all blocks; empty if the block contains no link. */
   readonly definitions: string;
 }
 

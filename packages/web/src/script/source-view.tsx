@@ -7,7 +7,7 @@ import { isSamePart, partsOf, type LinePart, type Token } from '../view/lines.ts
 import { lineNotes, type LineNote } from '../view/line-notes.ts';
 import type { ScriptView } from '../view/types.ts';
 
-/** Scripts with more lines show their first lines and a button. */
+/** The number of lines that are shown at first. A button shows the other lines. */
 const MAX_LINES = 80;
 
 /** A script's source, with a note at each line that makes calls. */

@@ -106,7 +106,10 @@ function Report({ report }: { readonly report: UndoReport }) {
           ))}
         </ul>
       )}
-      <Problems title="Undone by their tools" problems={calls.map(({ tool }) => ({ name: tool, reason: '' }))} />
+      <Problems
+        title="Calls that their own tools undo"
+        problems={calls.map(({ tool }) => ({ name: tool, reason: '' }))}
+      />
       <Problems title="Not undone" problems={left} />
     </>
   );

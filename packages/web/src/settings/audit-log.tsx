@@ -19,7 +19,7 @@ async function newestEntries(client: Client, pages: number) {
   return { entries, hasMore: after !== undefined };
 }
 
-/** The newest decisions and calls with effects. */
+/** The newest entries of the audit log: decisions, calls with effects, undos, and changes of API keys. */
 export function AuditLog() {
   const { client } = useSession();
   const [kind, setKind] = useState('');

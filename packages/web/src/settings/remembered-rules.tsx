@@ -20,7 +20,7 @@ export function RememberedRules() {
   return (
     <section aria-label="Remembered approvals">
       <p className="dim">
-        These calls run without asking in this server’s workspace. A change applies to runs that begin later.
+        These calls run without asking in this server’s workspace. A change applies to runs that begin or resume later.
       </p>
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
       {rules?.length === 0 && <p className="empty">No calls are always allowed.</p>}

@@ -62,7 +62,10 @@ export class Polled<Value> {
     if (!isRefreshed && this.#isRunning) void this.refresh();
   }
 
-  /** A hidden page polls less often. It still shows the number of approvals in its title. */
+  /**
+   * The time in ms until the next poll. A hidden page polls less often, but does not stop, because its title shows the
+   * number of approvals.
+   */
   #waitMs(): number {
     if (this.#isRefreshed) return Math.max(this.#intervalMs, REFRESHED_MS);
     return document.hidden ? this.#intervalMs * 4 : this.#intervalMs;

@@ -8,7 +8,7 @@ const APPROVALS_MS = 3_000;
 const THREADS_MS = 6_000;
 const AGENTS_MS = 60_000;
 
-/** The number of conversations that are listed at first, and that the user adds with each click. */
+/** The number of conversations that are listed at first, and the number that each click adds. */
 export const THREADS_PAGE = 100;
 
 interface ThreadListing {

@@ -12,8 +12,8 @@ export interface EarlierCallView {
 }
 
 /**
- * The calls that a script made before the call `callId`, in order. A call that had not ended by that time has no
- * result.
+ * The calls that a script made before the call `callId`, in order. A call that had not ended when `callId` was made has
+ * no result.
  */
 export function callsBefore({ calls }: ScriptView, callId: string): readonly EarlierCallView[] {
   const index = calls.findIndex((call) => call.callId === callId);
@@ -26,7 +26,7 @@ export function callsBefore({ calls }: ScriptView, callId: string): readonly Ear
   }));
 }
 
-/** Whether the result of one of these calls is too large for the events of its run. */
+/** Whether the result of one of these calls is too large for the events of the run. */
 export function hasOmittedResult(earlier: readonly EarlierCallView[]): boolean {
   return earlier.some(({ call }) => call.operation?.result_omitted === true);
 }

@@ -66,7 +66,7 @@ function lengthOf(tokens: readonly Token[]): number {
   return tokens.reduce((length, { text }) => length + text.length, 0);
 }
 
-/** The tokens of the lines from `start` on, an index at which a line starts. */
+/** The tokens of the last lines. `start`: the index at which the first of these lines starts. */
 function tokensOf(source: string, tree: Tree, start: number): Lines {
   const lines: Token[][] = [[]];
   const add = (text: string, style: string) => {

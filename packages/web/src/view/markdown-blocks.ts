@@ -9,7 +9,7 @@ export interface MarkdownBlock {
 
 /** A list whose items have blank lines between them is divided after this length. */
 const MIN_LIST = 1_000;
-/** A block without a blank line is divided before this length: browsers lay a block out as a whole. */
+/** The maximum length of a block. A longer block is divided, because browsers lay a block out as a whole. */
 const MAX_BLOCK = 8_000;
 /** The number of characters at the start of a line that are enough to recognize a list item. */
 const MARKER_LENGTH = 12;
@@ -18,7 +18,7 @@ const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/u;
 const FENCE = /^([ \t]*)(`{3,}(?!.*`)|~{3,})/u;
 const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
 
-/** The position at which an open block is divided. */
+/** The position at which an open block ends or is divided. */
 interface BlockEnd {
   readonly at: number;
   /** The line that opened the code; present if the division is inside of a code block. */

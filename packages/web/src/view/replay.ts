@@ -67,7 +67,7 @@ export class Replay {
   }
 }
 
-/** The index of the frame that is shown at a time. */
+/** The index of the frame that is shown at the time `atMs`. */
 export function frameAt(frames: readonly ReplayFrame[], atMs: number): number {
   const next = frames.findIndex((frame) => frame.atMs > atMs);
   return next === -1 ? frames.length - 1 : Math.max(0, next - 1);

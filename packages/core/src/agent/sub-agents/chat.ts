@@ -53,7 +53,10 @@ export interface ChatResult {
   usage: { inputTokens: number; outputTokens: number; cost?: number };
 }
 
-/** Makes one request to a model, without tools. If the answer does not fit the schema, the model repairs it once. */
+/**
+ * Makes one request to a model, without tools. If the answer does not fit the schema, a second request asks the model
+ * to repair the answer.
+ */
 export async function chat(
   scope: AgentScope,
   input: ChatInput,

@@ -7,7 +7,7 @@ import {
 
 /**
  * The approvals of a sub-agent whose run cannot wait for a later decision. The policy of the parent decides, and may
- * ask the same users. If nobody decides at once, the call is denied.
+ * ask the parent's users. If nobody decides at once, the call is denied.
  */
 export function decidedNow(policy: ApprovalPolicy | undefined): ApprovalPolicy {
   if (policy === undefined) return now(undefined);
@@ -23,7 +23,7 @@ function now(ask: ApprovalCallback | undefined): ApprovalCallback {
     // defence: calls-of-sub-agents-are-decided, without it: return 'approve';
     throw new ToolCallError(
       'ApprovalDeniedError',
-      `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and the call cannot wait for a later decision. Make the call in the run itself, or allow ${request.tool} with a rule.`,
+      `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and the call cannot wait for a later decision. Make the call without a sub-agent. The host can also allow ${request.tool} with a rule.`,
     );
   };
 }

@@ -134,7 +134,8 @@ export class ChildRun {
     if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
-    // A suspended sub-agent resumes only to end, so that its suspended script does not stay in the store.
+    // A cancelled sub-agent that was suspended resumes only to end, so that its suspended script does not stay in the
+    // store.
     if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
     this.#onCancelled();
   }
@@ -215,7 +216,10 @@ export class ChildRun {
     return this.#events.at(-1)?.payload;
   }
 
-  /** The prompt that asks for a valid answer; undefined if the answer is valid, or the prompt was already sent. */
+  /**
+   * The prompt that asks for a valid answer. Undefined if no schema was given, if the answer is valid or not complete,
+   * or if the prompt was already sent.
+   */
   #repair(): string | undefined {
     const { schema } = this.#settings;
     const last = this.#last;

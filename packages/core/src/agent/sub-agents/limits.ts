@@ -40,7 +40,9 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
     );
   const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
   if (given > 0) return given;
-  throw refused(`The budget of this run has no ${figure} left, so it cannot launch a sub-agent. Work without one.`);
+  throw refused(
+    `The rest of this run's budget (${figure}) is too small for a sub-agent. Do the work without a sub-agent.`,
+  );
 }
 
 /** Counts the sub-agents of a run, at all levels. */

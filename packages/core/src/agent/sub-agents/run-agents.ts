@@ -27,7 +27,7 @@ export interface Lineage {
   readonly count: AgentCount;
   /** The time at which the run ends at the latest, in ms since 1970; undefined if the run has no such limit. */
   readonly endsAt: number | undefined;
-  /** The chain of agents from the first run to this one, inclusive. */
+  /** The chain of sub-agents from the first level to this run, inclusive. Empty for a run that is not a sub-agent. */
   readonly path: readonly string[];
 }
 
@@ -241,7 +241,7 @@ export class RunAgents implements OpenSubAgents {
     // defence: tools-within-those-of-the-parent
     if (missing !== undefined)
       throw refused(
-        `A sub-agent may have only tools of the run that launches it, and this run has no tool ${JSON.stringify(missing)}.${didYouMean(missing, own) || ' catalog.list() lists them.'}`,
+        `A sub-agent may have only tools of the run that launches it, and this run has no tool ${JSON.stringify(missing)}.${didYouMean(missing, own) || ' catalog.list() lists the tools of this run.'}`,
       );
     const limit = agent.slug === this.scope.agent.slug ? undefined : agent.tools;
     return own.filter((name) => (asked ?? limit ?? own).includes(name) && (limit?.includes(name) ?? true));

@@ -31,7 +31,7 @@ export async function readFiles(
 ): Promise<string[]> {
   if (keys.length === 0) return [];
   if (documentText === undefined)
-    throw refused('This host stores no files under keys. Write their text into text or task.');
+    throw refused('This host stores no files under keys. Write the content of the files into text or task.');
   const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;

@@ -22,13 +22,14 @@ export interface SubAgentOptions extends ChatPorts {
   /** Maximum number of sub-agents of one run, at all levels together. Default 20. */
   maxAgents?: number;
   /**
-   * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. False, or
-   * without a store of scripts: a sub-agent's call is denied if nobody decides at once. Default false.
+   * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. If this
+   * option is false, or the harness has no store, a sub-agent's call is denied if nobody decides at once. Default
+   * false.
    */
   waitsForDecisions?: boolean;
 }
 
-/** Sub-agents: their tools for a harness, and the port for the runs in it. */
+/** Sub-agents: their tools for a harness, and the port for the runs of that harness. */
 export interface SubAgents extends SubAgentHost {
   /** `agents.llm.chat`, `agents.launch.sync`, `agents.launch.async`, `agents.status`, `agents.result`, `agents.cancel`. */
   readonly tools: readonly Tool[];
@@ -144,7 +145,7 @@ const LaunchSchema = z.strictObject({
       timeMs: z.number().int().min(1).optional(),
     })
     .optional()
-    .describe('At most what this run has left. Default: half of that.'),
+    .describe("Up to the budget that this run has left. Default: half of that budget, or another agent's own budget."),
   schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
 });
 
@@ -225,7 +226,7 @@ async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallCon
   await run.whenOver(child, call);
   signal.removeEventListener('abort', cancel);
   if (child.isOver) return child.report();
-  throw refused('The run was interrupted while this sub-agent worked. It continues with the run.');
+  throw refused('The run was interrupted while this sub-agent worked. The sub-agent continues when the run continues.');
 }
 
 async function endOf(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {

@@ -42,7 +42,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   #usage: Record<string, unknown> = {};
   /** The index of the newest block. */
   #last = -1;
-  /** The stop reason, the stop sequence and the other members of the last message. */
+  /** Members of the end of the answer: the stop reason, its details, the stop sequence and the container. */
   #stop: Members = {};
 
   constructor(writer: AnswerWriter) {
@@ -230,7 +230,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   }
 }
 
-/** The kinds whose deltas are interpreted. Blocks of other kinds keep the members of their deltas unchanged. */
+/** The kinds whose deltas are interpreted. Blocks of other kinds collect the members of their deltas. */
 const READ_KINDS: readonly BlockKind[] = ['text', 'thinking', 'tool_use'];
 
 /** Code whose input may be truncated has not run, and cannot be sent back. */
@@ -251,8 +251,9 @@ function textMembers({ members, citations }: Block): Members {
 }
 
 /**
- * The JSON of a call's input: the streamed deltas, or else the input of the block's start. That start holds an empty
- * object as a placeholder. This object is the real input only if all deltas were empty and the block stopped.
+ * The JSON of a call's input: the streamed deltas, or else the input in the block's announcement. An empty object in
+ * the announcement is a placeholder. It is the real input only if the block received deltas, all of them empty, and
+ * stopped.
  */
 function inputOf({ input, members, stopped }: Block): string {
   if (input !== undefined && input.trim() !== '') return input;
@@ -261,7 +262,7 @@ function inputOf({ input, members, stopped }: Block): string {
   return begun !== '{}' || (stopped && input !== undefined) ? begun : '';
 }
 
-/** The block of a hosted tool with its streamed input. Deltas that do not parse as JSON stay text. */
+/** The block of a hosted tool with its streamed input. Deltas that do not form a JSON object stay text. */
 function withInput(block: Block): Members {
   if (block.input === undefined || block.input === '') return block.members;
   const input: unknown = isJsonObject(block.input) ? JSON.parse(block.input) : block.input;

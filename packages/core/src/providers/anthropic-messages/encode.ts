@@ -83,7 +83,7 @@ type MessagesTool =
   | { type: typeof CODE_EXECUTION; name: 'code_execution' };
 
 export interface MessagesSettings {
-  /** The maximum number of tokens of an answer. The format requires this number. Default 32 000. */
+  /** The maximum number of tokens of an answer, for requests without `maxOutputTokens`. Default 32 000. */
   maxOutputTokens?: number;
   /**
    * The form of a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget` for
@@ -117,7 +117,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
     ...choiceOf(prompt),
-    // For a model that thinks, the service accepts only the default temperature.
+    // If thinking is on, the service accepts only the default temperature.
     ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
@@ -197,8 +197,9 @@ function thinkingOf(
 }
 
 /**
- * Marks the last message, because the next request starts with the same messages, and the previous user message,
- * because the previous request put its mark there. With the system text this uses three of the four allowed marks.
+ * Marks the last user message, because the next request starts with the same messages, and the user message before it,
+ * because the previous request marked that message. The mark on the system text or the tools is the third of the four
+ * allowed marks.
  */
 function withMarks(messages: readonly MessagesMessage[]): MessagesMessage[] {
   const ofCode = new Set(messages.flatMap(callsOfCode));
@@ -255,7 +256,7 @@ function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
   });
 }
 
-/** One message after the answer: first the results of its calls, then the results of scripts in its text. */
+/** The answer, then one message with the results of its calls and the results of scripts in its text. */
 function answerMessages({ parts, results, textResults }: AnswerTurn, tools: readonly ModelTool[]): MessagesMessage[] {
   const answer = withoutLooseReasoning(parts).flatMap((part) => blockOf(part, tools));
   const following: UserBlock[] = [

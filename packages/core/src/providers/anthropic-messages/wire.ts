@@ -27,7 +27,8 @@ export function kindOf(block: Members): BlockKind {
 }
 
 /**
- * Each figure is a running total, so later figures replace earlier ones. A member stays if a later message omits it.
+ * The usage of an answer. `usage`: the members of all usage reports, merged. Each figure is a running total, so a later
+ * figure replaces an earlier one.
  */
 export function usageOf(usage: Members): Usage | undefined {
   const input = countOf(usage.input_tokens);

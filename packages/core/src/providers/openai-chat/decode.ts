@@ -42,9 +42,9 @@ export class OpenAiChatDecoder implements WireDecoder {
   readonly #native = new Map<string, unknown>();
   #finishReason: string | undefined;
   #responseId: string | undefined;
-  /** The number of consecutive chunks with the current id. */
+  /** The number of consecutive chunks with the current id, among the chunks that must have the id of this answer. */
   #idCount = 0;
-  /** The number of chunks with any id. */
+  /** The number of chunks that must have the id of this answer, and have any id. */
   #chunks = 0;
 
   constructor(writer: AnswerWriter) {

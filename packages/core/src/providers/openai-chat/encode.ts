@@ -61,14 +61,14 @@ export interface ChatSettings {
   /** The name that servers of this base URL use for the maximum output. Default `max_tokens`. */
   maxTokensName?: 'max_tokens' | 'max_completion_tokens';
   /**
-   * The answers whose reasoning is sent back: those that called tools (default; DeepSeek and similar servers require
-   * it), all, or none. `reasoning_details` are sent back unless this option is `never`.
+   * The answers whose reasoning is sent back. Default `tool-turns`: the answers that called tools, as DeepSeek and
+   * similar servers require. `reasoning_details` are sent back unless this option is `never`.
    */
   echoReasoning?: 'tool-turns' | 'always' | 'never';
   /**
    * Sends an empty `reasoning_content` for an answer without reasoning, if `echoReasoning` includes the answer.
    * Default: true for servers that are known to refuse answers without `reasoning_content` (DeepSeek, Kimi); for all
-   * others, true after the first answer that has one.
+   * others, true from the first answer that has a `reasoning_content`.
    */
   emptyReasoning?: boolean;
 }
@@ -197,7 +197,7 @@ function answerOf(
   };
 }
 
-/** Items append a refusal to the text; this wire format has a separate member for it. */
+/** The text of an item ends with the refusal; this wire format has a separate member for the refusal. */
 function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
   if (typeof refusal !== 'string' || refusal === '' || !text.endsWith(refusal)) {
     return { content: text === '' ? null : text };

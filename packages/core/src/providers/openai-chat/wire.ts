@@ -34,12 +34,12 @@ interface WireChoice {
 }
 
 export interface WireDelta {
-  /** Text, and reasoning that is part of it (Mistral). */
+  /** The text, without the reasoning that Mistral sends as parts of `content`. */
   readonly text: string;
   readonly refusal: string;
   /**
-   * The reasoning by wire name: `reasoning_content`, `reasoning`. Empty text is kept, because servers may require it
-   * back.
+   * The reasoning by wire name: `reasoning_content`, `reasoning`, or `content` (Mistral). Empty text is kept, because
+   * servers may require it back.
    */
   readonly reasoning: ReadonlyMap<string, string>;
   readonly reasoningDetails: readonly Members[];
@@ -170,7 +170,7 @@ export type Stop =
   | { readonly status: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly status: 'failed' };
 
-/** The meaning of a `finish_reason`. An unknown word counts as a normal end. */
+/** The meaning of a `finish_reason`. An unknown or missing reason counts as a normal end. */
 export function stopOf(finishReason: string | undefined): Stop {
   switch (finishReason) {
     case 'length':

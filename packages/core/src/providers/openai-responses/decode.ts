@@ -57,7 +57,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer = writer;
   }
 
-  /** Only text without a sequence number may repeat. */
+  /** Only deltas without a positive sequence number may repeat. */
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
     const { type, sequence_number } = membersOf(data);
     return kindOfDelta(nameOf(type) ?? '') !== undefined && !(Number(sequence_number) > 0);
@@ -155,8 +155,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 
   /**
-   * The index of the event's item. If a server omits the index, the id decides; without an id, the item is the last
-   * one.
+   * The index of the event's item. If a server omits the index, the id decides. Without a known id, an announcement
+   * starts the next item, and any other event belongs to the last item.
    */
   #indexOf(event: Members): number {
     const index = countOf(event.output_index);

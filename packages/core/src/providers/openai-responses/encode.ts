@@ -287,8 +287,8 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, st
 }
 
 /**
- * Reasoning that came through this format is sent back if it holds its encrypted content, or its text from a server
- * that does not encrypt. Any other reasoning is omitted, because the service cannot use it.
+ * Reasoning that came through this format is sent back if the item has encrypted content, or the text of a server that
+ * does not encrypt reasoning. Any other reasoning is omitted, because the service cannot use it.
  */
 function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
   if (!isOf('openai-responses', item)) return [];

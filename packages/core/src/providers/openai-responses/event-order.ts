@@ -6,7 +6,7 @@ const PROVEN = 3;
 /**
  * Finds gaps and repetitions in the order of events by their `sequence_number`:
  *
- *   unproven ──3 numbers that rise by one──▶ counting ──another rise──▶ gap
+ *   unproven ──3 numbers that rise by one──▶ counting ──a rise by more than one──▶ gap
  */
 export class EventOrder {
   #next = 0;

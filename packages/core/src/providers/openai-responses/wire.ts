@@ -26,7 +26,7 @@ export function kindOf(item: Members): WireItemKind {
   }
 }
 
-/** The kind of item that a delta belongs to; undefined for hosted tools. */
+/** The kind of item that a delta belongs to; undefined for any other event, such as a delta of a hosted tool. */
 export function kindOfDelta(type: string): WireItemKind | undefined {
   switch (type) {
     case 'response.output_text.delta':
@@ -72,7 +72,10 @@ function joined(parts: readonly unknown[], separator: string): string | undefine
   return texts.length === 0 ? undefined : texts.join(separator);
 }
 
-/** Members of a finished item to keep, under their wire names. The item's `content` becomes `content_parts`. */
+/**
+ * Members of a finished item to keep, under their wire names. Unless `content` is one plain text, it becomes
+ * `content_parts`.
+ */
 export function nativeMembers(item: Members): Record<string, unknown> {
   const members = without(item, 'type', 'id', 'role', 'call_id', 'name', 'content', 'arguments');
   const id = nameOf(item.id);

@@ -1,7 +1,7 @@
 import type { PlannedAnswer } from './planned-answer.js';
 import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
 
-/** The last answer of the server. */
+/** The last answer of the server, and the messages that it answered. */
 interface Given {
   readonly messages: readonly SeenMessage[];
   readonly echo: readonly Spoken[];
@@ -19,7 +19,7 @@ interface Given {
 export class Judge {
   #frozen: string | undefined;
   #given: Given | undefined;
-  /** Tools that the scenario itself calls may be unknown, because that is the model's mistake. */
+  /** Names of the tools that the scenario calls. A request may lack these tools: the call is the model's mistake. */
   readonly #called = new Set<string>();
 
   /** @throws Violation with a sentence for the author of the request. */
@@ -66,7 +66,7 @@ export class Judge {
     if (changed === -1) return messages.slice(before.length);
     const now = messages[changed]?.json ?? 'nothing';
     throw new Violation(
-      `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}.`,
+      `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}. Send the earlier messages unchanged.`,
     );
   }
 
@@ -74,7 +74,9 @@ export class Judge {
     for (const { spoken } of messages) {
       for (const said of spoken) {
         if (said.type !== 'call' || tools.has(said.name) || this.#called.has(said.name)) continue;
-        throw new Violation(`The conversation calls the tool "${said.name}", which the request does not define.`);
+        throw new Violation(
+          `The conversation calls the tool "${said.name}", which the request does not define. Add the tool to the request.`,
+        );
       }
     }
   }
@@ -98,7 +100,7 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
   const index = differs === -1 ? said.length : differs;
   throw new Violation(
     `The answer came back changed: part ${index} was ${excerpt(JSON.stringify(echo[index] ?? null))} ` +
-      `and is now ${excerpt(JSON.stringify(said[index] ?? null))}.`,
+      `and is now ${excerpt(JSON.stringify(said[index] ?? null))}. Send the answer back unchanged.`,
   );
 }
 

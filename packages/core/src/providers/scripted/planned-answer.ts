@@ -41,7 +41,7 @@ interface PlannedCall {
 const OPEN_TAG = '<tool-calls>\n';
 const CLOSE_TAG = '\n</tool-calls>';
 
-/** `number` counts the answers and makes ids unique. */
+/** `number` is the number of the scenario's turn. It makes the ids unique. */
 export function planAnswer(
   turn: ScenarioAnswer,
   request: SeenRequest,
@@ -143,7 +143,7 @@ class Planner {
     }
   }
 
-  /** Appends to the previous text part. */
+  /** Adds text, joined with a text part directly before it. Text from a stop sequence on is dropped. */
   #say(text: string): void {
     const last = this.parts.at(-1);
     const before = last?.type === 'text' ? last.chunks : [];

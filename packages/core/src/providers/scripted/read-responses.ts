@@ -129,7 +129,7 @@ function checkKinds(items: readonly Item[]): void {
     if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') continue;
     const call = calls.get(item.call_id);
     if (call === undefined || `${call}_output` === item.type) continue;
-    throw new Violation(`The output of the ${call} "${item.call_id}" is a ${item.type}.`);
+    throw new Violation(`The output of the ${call} "${item.call_id}" is a ${item.type}. Send a ${call}_output.`);
   }
 }
 

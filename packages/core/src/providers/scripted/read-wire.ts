@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { Violation } from './seen-request.js';
 
-/** Shared parts of the three request formats. All objects are strict: an unknown member is a violation. */
+/**
+ * Shared parts of the three request formats. Objects other than JSON Schemas are strict: an unknown member is a
+ * violation.
+ */
 
 export const Name = z.string().regex(/^[\w-]{1,64}$/u);
 export const CallId = z.string().min(1).max(64);

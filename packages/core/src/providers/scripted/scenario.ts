@@ -69,7 +69,7 @@ const AnswerTurnSchema = z.strictObject({
   begins_anew: z.boolean().default(false),
   /**
    * Whether the request is the only one of a conversation with its own system text and tools, such as that of
-   * `agents.llm.chat`. The next request continues the conversation before this one.
+   * `agents.llm.chat`. The next request continues the main conversation.
    */
   aside: z.boolean().default(false),
   /** Texts that the new messages of the request must contain; otherwise the request is a violation. */

@@ -68,7 +68,7 @@ export type EndpointReply =
       readonly type: 'stream';
       readonly frames: readonly Frame[];
       readonly requestId: string;
-      /** Must be called after the last frame was delivered. */
+      /** Must be called when the last frame is delivered. */
       readonly heard: () => void;
     }
   | {
@@ -83,12 +83,12 @@ export type EndpointReply =
 
 /**
  * Plays a scenario as a provider of all three wire formats, without HTTP. One endpoint is one thread: each valid
- * request consumes the next turn. An invalid request gets status 400 and consumes no turn.
+ * request consumes the next turn. An invalid request gets an error status and consumes no turn.
  */
 export class ScriptedEndpoint {
-  /** Violations by requests, one sentence each. */
+  /** One message for each request that violates the format or the rules of conversation. */
   readonly violations: string[] = [];
-  /** The request bodies, unchanged. */
+  /** The request bodies, parsed as JSON. */
   readonly requests: unknown[] = [];
   readonly #scenario: ParsedScenario;
   readonly #judge = new Judge();

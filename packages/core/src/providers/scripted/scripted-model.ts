@@ -13,9 +13,9 @@ export interface ScriptedModelOptions extends Partial<Omit<ProviderOptions, 'fet
 }
 
 export interface ScriptedModel extends ModelProvider {
-  /** Violations by requests, one sentence each. */
+  /** One message for each request that violates the format or the rules of conversation. */
   readonly violations: readonly string[];
-  /** The request bodies, unchanged. */
+  /** The request bodies, parsed as JSON. */
   readonly requests: readonly unknown[];
   /** Turns of the scenario that no request has consumed. */
   readonly turnsLeft: number;
@@ -70,7 +70,7 @@ function responseOf(reply: EndpointReply, signal: AbortSignal | undefined): Resp
   }
 }
 
-/** Pull-based: frames are sent only when the caller reads. */
+/** The frames as a stream. A frame is sent only when the caller reads. */
 function streamOf(
   frames: readonly Frame[],
   heard: () => void,

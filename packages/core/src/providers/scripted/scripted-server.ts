@@ -8,9 +8,9 @@ import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
 export interface ScriptedServer {
   /** `http://127.0.0.1:PORT/v1`: the base URL of the OpenAI formats. `createProvider` accepts it for Anthropic too. */
   readonly baseUrl: string;
-  /** Violations by requests, one sentence each. */
+  /** One message for each request that violates the format or the rules of conversation. */
   readonly violations: readonly string[];
-  /** The request bodies, unchanged. */
+  /** The request bodies, parsed as JSON. */
   readonly requests: readonly unknown[];
   /** Turns of the scenario that no request has consumed. */
   readonly turnsLeft: number;
@@ -117,7 +117,7 @@ async function sendStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': requestId });
   response.flushHeaders();
   for (const frame of frames) {
-    // A client that disconnects has received all earlier frames.
+    // The client has disconnected, or the server is closing.
     if (signal.aborted) return;
     if (frame.type === 'wait') await wait(frame.ms, undefined, { signal }).catch(() => {});
     else if (frame.type === 'cut') return cut(response);

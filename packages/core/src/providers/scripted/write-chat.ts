@@ -90,7 +90,7 @@ class ChatAnswer {
     };
   }
 
-  /** Writes a part. Returns false if no part follows. */
+  /** Writes a part. Returns false if the part ends the answer early. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':

@@ -110,7 +110,7 @@ class MessagesAnswer {
     return this.#callsTools ? 'tool_use' : 'end_turn';
   }
 
-  /** Writes a part. Returns false if no part follows. */
+  /** Writes a part. Returns false if the part ends the answer early. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':

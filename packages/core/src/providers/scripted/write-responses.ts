@@ -86,7 +86,7 @@ class ResponsesAnswer {
     };
   }
 
-  /** Writes a part. Returns false if no part follows. */
+  /** Writes a part. Returns false if the part ends the answer early. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':

@@ -1,4 +1,4 @@
-/** Time and randomness, so that tests need not wait. */
+/** Time and randomness. Tests replace them, so that no test has to wait. */
 export interface Clock {
   /** The time in ms since 1970, to compare with dates that a server sends. */
   now(): number;

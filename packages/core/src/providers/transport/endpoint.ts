@@ -12,11 +12,13 @@ interface KeyedRequest {
   readonly allowInsecureHttp?: boolean;
 }
 
-/** @throws ToolscriptUsageError unless the URL is absolute, starts with http: or https:, and contains no user name. */
+/**
+ * @throws ToolscriptUsageError unless the URL is absolute, starts with http: or https:, and contains no credentials.
+ */
 export function endpointOf(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   if (!URL.canParse(baseUrl))
     throw new ToolscriptUsageError(
-      'createProvider: baseUrl is not a URL. Use an absolute one, such as https://api.openai.com/v1.',
+      'createProvider: baseUrl is not an absolute URL. Use a URL such as https://api.openai.com/v1.',
     );
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
@@ -31,13 +33,13 @@ export function endpointOf(baseUrl: string, path: string, query: Readonly<Record
   return url;
 }
 
-/** Node's `fetch`, through the proxy of the environment if it names one. */
+/** A `fetch` for the URL, through the proxy that the environment sets for this URL, if any. */
 export function fetchFor(url: URL, environment: Environment): Fetch {
   const proxy = proxyFor(url, environment);
   return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
 }
 
-/** Throws if a key would be sent unencrypted: every host on the way to the provider can read plain HTTP. */
+/** Throws if a key would be sent unencrypted without `allowInsecureHttp`: every host on the way can read plain HTTP. */
 export function refuseOpenKey(
   url: URL,
   { apiKey, headers, fetch, environment, allowInsecureHttp }: KeyedRequest,

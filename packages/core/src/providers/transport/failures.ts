@@ -10,16 +10,16 @@ export interface RequestFailure {
   readonly status?: number;
   readonly requestId?: string;
   readonly retryAfterMs?: number;
-  /** The provider's own object. */
+  /** The provider's own error object. */
   readonly native?: Members;
 }
 
 const EXCERPT_LENGTH = 500;
 
-/** These failures last until the account is paid, whatever their status is. */
+/** Codes of failures that last until the account is paid: they are not retried, whatever the HTTP status is. */
 const HOPELESS_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
 
-/** Errors that a provider sends in place of an answer and that a retry may resolve. */
+/** Codes of failures that a retry may resolve: codes of providers, and codes of this package. */
 const PASSING_CODES = [
   'overloaded_error',
   'rate_limit_error',
@@ -36,12 +36,12 @@ const PASSING_CODES = [
   'FirstTokenTimeout',
 ];
 
-/** Streamed errors may have the number of a status as their code. */
+/** Whether a retry may resolve a failure with this code. Streamed errors may have an HTTP status as their code. */
 function isPassing(code: string): boolean {
   return PASSING_CODES.includes(code) || (/^[1-5]\d\d$/u.test(code) && isRetryableStatus(Number(code)));
 }
 
-/** The failure that an answer reports after its head arrived. */
+/** The failure that an answer reports after the response headers arrived. */
 export function failureOfAnswer(
   { code, message, native }: Members & { code: string; message: string },
   { status, requestId, retryAfterMs }: { status: number; requestId?: string; retryAfterMs?: number },
@@ -62,7 +62,7 @@ function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** The members of a failure that come from the head of the response. */
+/** The members of a failure that come from the headers of the response. */
 export function namesIn(headers: Headers, clock: Clock): { requestId?: string; retryAfterMs?: number } {
   const requestId = headers.get('x-request-id') ?? headers.get('request-id');
   const retryAfterMs = retryAfterOf(headers, clock);
@@ -89,7 +89,7 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
 function saidIn(text: string): { code: string; message: string; native?: Members } {
   try {
     const body: unknown = JSON.parse(text);
-    // Some servers send a list that contains the object.
+    // Some servers send a list that contains the error object.
     const value = Array.isArray(body) ? (body as unknown[])[0] : body;
     const { error } = membersOf(value);
     if (isMembers(value)) return failureOf(error ?? value);
@@ -111,12 +111,12 @@ export function containerFailure(failure: RequestFailure): RequestFailure {
   return {
     ...failure,
     code: CONTAINER_LOST,
-    message: `The provider no longer has the container of its code (${message}). Send the request again without its container: new code starts in a new one.`,
+    message: `The provider no longer has the container in which its code ran (${message}). Remove the container from the request, then send the request again: new code starts in a new container.`,
     retryable: false,
   };
 }
 
-/** Redirects are not followed, because they would send the key to an unknown host. */
+/** The failure of a redirect. Redirects are not followed, because they would send the key to an unknown host. */
 export function failureOfRedirect(response: Response): RequestFailure {
   const to = response.headers.get('location');
   const message = `${response.status}: The base URL redirects${to === null ? '' : ` to ${to}`}. Redirects are not followed. Set baseUrl to the target.`;

@@ -98,7 +98,7 @@ async function headOf(
   }
 }
 
-/** The shortest limit that counts until the head of the response arrives. */
+/** The shortest limit that counts until the response headers arrive. */
 function headLimit(times: AttemptTimes): { ms: number; failure: RequestFailure } {
   const { connectTimeoutMs, firstTokenTimeoutMs, leftMs } = times;
   if (leftMs < Math.min(connectTimeoutMs, firstTokenTimeoutMs))

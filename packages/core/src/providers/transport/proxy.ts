@@ -38,8 +38,8 @@ function isExcepted(url: URL, list: string): boolean {
 }
 
 /**
- * `fetch` through a proxy. Node supports proxies only from version 24 on, so undici is loaded on demand, which takes
- * about 100 ms.
+ * `fetch` through a proxy, by undici, because Node supports proxies only from version 24 on. The first request loads
+ * undici, which takes about 100 ms.
  */
 export function proxyFetch(proxy: string): Fetch {
   const uri = parseProxy(proxy);

@@ -21,13 +21,15 @@ function walk(value: unknown, clean: (text: string) => string, depth: number): u
   );
 }
 
-/** A name alone does not make a value a secret: `x-key-version: 2` and `idempotency-key: 7` are not secrets. */
+/**
+ * Names of headers whose values are secrets. The word "key" alone is not enough: `idempotency-key: 7` is not a secret.
+ */
 const SECRET_NAME = /auth|token|secret|cookie|api[-_]?key/iu;
 const MIN_KEY_LENGTH = 16;
 
 /**
- * The values of a caller's headers that may be secrets. A header with "key" in its name counts only if its value looks
- * like a key.
+ * The values of a caller's headers that may be secrets. A header counts if its name matches `SECRET_NAME`, or if its
+ * name contains "key" and its value looks like a key.
  */
 export function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) =>

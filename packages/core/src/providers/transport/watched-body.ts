@@ -64,9 +64,9 @@ export interface BodyWatch {
 type Piece = { done: true; value?: undefined } | { done: false; value: Uint8Array };
 
 /**
- * The chunks of a body. Throws a `BodyEnd` when the signal aborts, when no chunk arrives for too long, or when the
- * whole body takes too long or is too large. The time counts only while a chunk is awaited, so a slow reader does not
- * make the provider look silent.
+ * The chunks of a body. Throws a `BodyEnd` when the signal aborts, when no chunk arrives for too long, when the whole
+ * body takes too long or is too large, or when a deadline passes. Except for the deadlines, time counts only while a
+ * chunk is awaited, so a slow reader does not make the provider look silent.
  */
 export async function* watchBody(
   body: ReadableStream<Uint8Array>,
@@ -168,7 +168,7 @@ export class Deadlines {
     this.#saysSomething = true;
   }
 
-  /** The time until the next of these limits, in ms, and the `BodyEnd` that it causes. */
+  /** The time until the next of these limits, in ms, and the `BodyEnd` that the limit causes. */
   next(): { ms: number; end: () => BodyEnd } {
     const { leftMs, firstTokenTimeoutMs } = this.#times;
     const passed = this.#clock.elapsed() - this.#begun;

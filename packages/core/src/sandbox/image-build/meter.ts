@@ -42,7 +42,7 @@ export interface MeterReport {
 interface ModuleFacts {
   importedFunctions: number;
   interruptImport: number;
-  /** Parameters of each defined function. */
+  /** Number of parameters of each defined function. */
   parameterCounts: number[];
   /** First index of the globals that are added. */
   firstNewGlobal: number;
@@ -362,7 +362,7 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
   ]);
 }
 
-/** Skips one instruction; unknown ones are rejected rather than guessed. */
+/** Skips one instruction and returns its kind. Throws for an unknown instruction. */
 function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'size' | 'grow' | 'other' {
   const opcode = reader.byte();
   if (opcode === 0x02 || opcode === 0x03 || opcode === 0x04) {

@@ -75,7 +75,7 @@ export class ByteReader {
     }
   }
 
-  /** Skips one LEB128 number of any kind. */
+  /** Skips `count` LEB128 numbers, signed or unsigned. */
   skipLeb(count = 1): void {
     for (let index = 0; index < count; index++) while (this.byte() >= 128);
   }
@@ -84,7 +84,7 @@ export class ByteReader {
     return new TextDecoder().decode(this.bytes(this.unsigned()));
   }
 
-  /** Memory or table limits. */
+  /** Reads the limits of a memory or a table. */
   limits(): { min: number; max: number | undefined } {
     const flags = this.byte();
     const min = this.unsigned();

@@ -6,7 +6,7 @@ import type { ChildCommand, ChildReport } from './messages.js';
 
 interface SandboxProcessHandlers {
   onReport(report: ChildReport): void;
-  /** Called if the child process has ended and the host's process did not end it. */
+  /** Called if the child process could not start, or if it ended and `kill` was not called. */
   onLost(how: { readonly signal: string | null; readonly detail: string }): void;
 }
 
@@ -85,7 +85,7 @@ export class SandboxProcess {
     if (!this.#lost && this.#child.connected) this.#child.send(command, () => {});
   }
 
-  /** Resolves when the process, and with it every guest, has ended. */
+  /** Kills the process. Resolves when the process, and with it every guest, has ended. */
   async kill(): Promise<void> {
     this.#lost = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -95,7 +95,10 @@ export class SandboxProcess {
     await gone;
   }
 
-  /** Lets the host's process exit while the child runs no script. */
+  /**
+   * Keeps the host's process alive while the child starts or runs a script. At other times, the host's process may
+   * exit.
+   */
   #hold(): void {
     if (this.runs.size > 0 || !this.#isReady) {
       this.#child.ref();
@@ -114,7 +117,9 @@ const RELEASES = [
   [20, '5.0.4'],
 ] as const;
 
-/** The path of the installed package. Throws a `ToolscriptUsageError` with the command that installs it. */
+/**
+ * The path of the main file of the package. Throws a `ToolscriptUsageError` with the command that installs the package.
+ */
 export function isolatedVmFile(): string {
   try {
     return packageFile('isolated-vm');

@@ -119,8 +119,8 @@ export class IsolateRun {
   }
 
   /**
-   * Runs a segment. Resolves when the script's code has run or has reached a limit. V8 cannot stop some of its own
-   * loops at once (sorting, regular expressions), so the code may still run after a limit; `drop` waits for the code.
+   * Runs a segment. Resolves when the script's code has run or was stopped. V8 cannot stop some of its own loops at
+   * once (sorting, regular expressions), so the code may still run after the stop; `drop` waits for the code.
    */
   async #segment(wallMs: number, act: () => Promise<void>): Promise<IsolateSegment> {
     this.#unhandled = [];
@@ -176,8 +176,8 @@ export class IsolateRun {
 
   /**
    * Processor time of the script so far. The isolate's clock also counts the time that its thread waits on a busy
-   * machine. The clock of the process does not, but it counts other scripts. So the script is charged the lesser of the
-   * two.
+   * machine. The process's clock does not count such waits, but counts other scripts. So the script is charged the
+   * lesser of the two times.
    */
   #usedMs(): number {
     const { isolate } = this.#booted;

@@ -26,7 +26,7 @@ interface IsolateHost {
 export class IsolateLive implements SandboxRun {
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   process: SandboxProcess | undefined;
-  /** True while the run executes a segment. */
+  /** True while the run boots or executes a segment. */
   isExecuting = false;
   /** True if the run may have ended a process. Such a run gets a separate process. */
   isSuspect = false;
@@ -34,14 +34,17 @@ export class IsolateLive implements SandboxRun {
   /** The timer that ends the process if the child does not stop a segment by itself. */
   watch: NodeJS.Timeout | undefined;
   segments = 0;
-  /** Number of segments that were delivered before the process was lost; a replay of the tape repeats them. */
+  /**
+   * Number of further segments that are not delivered, because they repeat segments that were delivered before the run
+   * started over.
+   */
   toSkip = 0;
   /** Number of entries of the tape that the current process has received. */
   sent = 0;
   calls = 0;
   pending = new Set<number>();
   unhandled: readonly GuestThrow[] = [];
-  /** Every delivered settlement, in order, for a replay in another process. */
+  /** Every batch of settlements, in order, for a replay in another process. */
   readonly tape: { batchJson: string; settled: readonly number[]; clockMs: number }[] = [];
 
   constructor(

@@ -31,7 +31,10 @@ export interface IsolatedVmOptions {
 const OVERDUE_MS = 1_000;
 /** Maximum number of processes for scripts that may have ended a process; each of these scripts runs alone. */
 const MAX_SOLITARY = 2;
-/** Signals by which V8 ends its process, nearly always because it cannot allocate memory. */
+/**
+ * Signals that nearly always mean that memory is full: V8 aborts with the first three, and the system kills the process
+ * with SIGKILL.
+ */
 const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT', 'SIGILL', 'SIGKILL']);
 
 /** The optional features of a runtime that isolated-vm does not have. */
@@ -43,7 +46,7 @@ export const ISOLATED_VM_LACKS: readonly RuntimeFeature[] = ['lost-races'];
  *
  * A script can end that process, because V8 aborts if it cannot allocate memory. If only one script was executing, that
  * script is the cause, and ends. If several were executing, each starts again in a separate process and replays its
- * tape; the scripts that only waited for tools start again in a new shared process. No script can observe this.
+ * tape; the scripts that only waited for tools start again in a new shared process. No script can observe the restart.
  */
 export class IsolatedVmPool implements SandboxRuntime {
   readonly name = 'isolated-vm';
@@ -61,7 +64,7 @@ export class IsolatedVmPool implements SandboxRuntime {
   #replaced = 0;
   #failedStarts = 0;
 
-  /** Throws a `ToolscriptUsageError` if the package is not installed. */
+  /** Throws a `ToolscriptUsageError` if `modulePath` is not set and the package is not installed. */
   constructor(options: IsolatedVmOptions = {}) {
     this.#modulePath = options.modulePath ?? isolatedVmFile();
     this.#maxScripts = options.maxScripts ?? 64;

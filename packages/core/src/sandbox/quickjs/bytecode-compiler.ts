@@ -6,7 +6,7 @@ import type { WasmModule } from './webassembly.js';
 /** Maximum time to compile one source, in ms; 64 KB take less than a tenth of this time. */
 const COMPILE_MS = 2_000;
 
-/** Compiles bytecode in an instance that never executes bytecode and is restored for every source. */
+/** Compiles scripts to bytecode in an instance that never executes bytecode and is restored for every script. */
 export class BytecodeCompiler {
   readonly #module: WasmModule;
   readonly #image: Image;

@@ -15,9 +15,9 @@ import type { WasmModule } from './webassembly.js';
  */
 
 export interface Place {
-  /** 1-based; 0 if no frame of the script is near. */
+  /** 1-based; 0 if none of the innermost MAX_FRAMES frames belongs to the script. */
   readonly line: number;
-  /** 1-based, in bytes of UTF-8. */
+  /** 1-based, in bytes of UTF-8; 0 if `line` is 0. */
   readonly column: number;
 }
 
@@ -25,7 +25,7 @@ export const NO_PLACE: Place = Object.freeze({ line: 0, column: 0 });
 
 const OBJECT_CLASS = 2;
 const OBJECT_PAYLOAD = 6;
-/** The maximum depth of a trace. */
+/** Maximum number of frames that are searched, from the innermost frame. */
 const MAX_FRAMES = 10;
 
 /** Offsets of words in a function's code, counted from the word that only code with lines has (the file name). */
@@ -34,7 +34,10 @@ const FIRST_COLUMN = 2;
 const TABLE_LENGTH = 4;
 const TABLE = 5;
 
-/** Reads the places of one script's calls. Each script needs a new reader, because the next script reuses addresses. */
+/**
+ * Reads the places of one script's calls. Call `clear` before the next script, because the next script reuses
+ * addresses.
+ */
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
@@ -228,7 +231,7 @@ function findInstruction(
   return found[0]!;
 }
 
-/** The first word of a function's code that exists only if the code was compiled with lines. */
+/** The first word of a function's code that is 0 if the code was compiled without lines, and not 0 if it has lines. */
 function findLines(words: Uint32Array, withLines: Known, without: Known): number {
   const names = ['here', 'inner', 'middle', 'outer', 'normal', 'async', 'generator', 'asyncGenerator'];
   const code = (known: Known) => names.map((name) => words[known.object(name) + OBJECT_PAYLOAD]! >> 2);

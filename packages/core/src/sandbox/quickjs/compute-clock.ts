@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A segment shorter than this, in ms, reads no processor time until its allowance has elapsed. */
+/** The clock first reads the processor time when a segment has run for this time, in ms, or for its allowance. */
 const SHORT_MS = 2;
 
 /**

@@ -1,7 +1,8 @@
 import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
 
 /**
- * The only file that calls the engine's raw exports (quickjs-wasi 3.6.2, quickjs-ng 0.17).
+ * The driver of the engine (quickjs-wasi 3.6.2, quickjs-ng 0.17): it provides the engine's imports and wraps most of
+ * its raw exports.
  *
  * A value is the address of a cell in linear memory. The driver keeps no value from one script to the next, because
  * restoring the image invalidates every address except the image's own.
@@ -13,7 +14,7 @@ import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.
  */
 export interface EngineHost {
   clockMs(): number;
-  /** Called after every few thousand instructions or loop iterations. */
+  /** Called at intervals while the engine computes: after thousands of instructions or loop iterations. */
   interrupt(): void;
   /** A promise was rejected without a handler, or got a handler after that. The callee owns both values. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
@@ -88,11 +89,11 @@ export interface Channel {
   fileName: number;
 }
 
-/** The engine rejected a source, or the bridge's own code threw. */
+/** The engine rejected a source, could not start, ran out of memory, or threw an error while the host called it. */
 export class EngineError extends Error {
   constructor(
     message: string,
-    /** Line in the source, if the engine reported one. */
+    /** Line in the source; 0 if the engine reported none. */
     readonly line = 0,
   ) {
     super(message);
@@ -162,7 +163,7 @@ export class Engine {
     return this.#words;
   }
 
-  /** Starts the engine in a fresh instance. Instances that load an image do not need it. */
+  /** Starts the engine in a fresh instance. Instances that load an image do not need this call. */
   initialize(options: { intrinsics: number; maxStackBytes: number }): void {
     this.raw._initialize();
     if (this.raw.qjs_init2(options.intrinsics) !== 0)

@@ -21,14 +21,14 @@ export interface ImageHeader {
   /** End of the heap, in pages. */
   readonly pages: number;
   readonly stackPointer: number;
-  /** Start and end address of each stretch of pages. Everything between them, above the stack, is zero. */
+  /** Start and end address of each run of pages with data. All other memory above the stack is zero. */
   readonly runs: readonly (readonly [number, number])[];
   readonly channel: Channel;
   readonly entries: GuestEntries;
   readonly layout: Layout;
 }
 
-/** The bridge's functions inside the guest. */
+/** The bridge's functions and its array of promises, inside the guest. */
 export interface GuestEntries {
   begin: EngineValue;
   start: EngineValue;
@@ -42,7 +42,7 @@ export interface GuestEntries {
 export interface Layout {
   /** Address of the count of heap bytes in use. */
   readonly heapSize: number;
-  /** Word offsets and class ids of promises; see `reactions.ts`. */
+  /** Class ids that identify the resolving functions of promises; see `reactions.ts`. */
   readonly promise: PromiseLayout | undefined;
   /** See `call-sites.ts`. */
   readonly callSite: CallSiteLayout | undefined;
@@ -101,7 +101,7 @@ export const HEADROOM_PAGES = 64;
 
 /**
  * Loads the pristine guest into an instance, and zeroes all other memory above the stack that a script can have
- * touched. The instance has the memory of the image and the headroom from its creation.
+ * touched. The instance must have been created with memory for the image and the headroom.
  */
 export function loadImage(engine: Engine, image: Image): void {
   const { header, content } = image;

@@ -44,7 +44,10 @@ export class GuestBreach extends Error {
   }
 }
 
-/** Maximum length of names, messages and console lines. The guest truncates them at 8 192 units. */
+/**
+ * Maximum length of an error's texts, a console line or a progress message. The guest truncates such texts at 8 192
+ * units.
+ */
 const MAX_TEXT_UNITS = 8_400;
 const MAX_NAME_UNITS = 512;
 const MAX_HEAD_UNITS = 1_024;
@@ -119,8 +122,8 @@ export function parseGuestThrow(json: string): GuestThrow {
 }
 
 /**
- * The frame of a segment on its way from the worker to the host. The host's side of the worker writes the index of the
- * segment's first call and the places of its calls; then the guest's text follows.
+ * Puts the guest's text into the frame in which the worker sends the text to the host: the index of the segment's first
+ * call and the places of its calls precede the text.
  */
 export function frameSegment(firstCall: number, places: readonly Place[], text: string): string {
   if (text === '') return '';
@@ -208,7 +211,7 @@ function readCalls(
   limits: SandboxLimits,
 ): OutboxCall[] {
   // defence: host-counts-calls
-  check(calls.length === callsMade, 'different calls from those that were made');
+  check(calls.length === callsMade, 'fewer calls than were made');
   let from = argsAt;
   const read = calls.map((entry) => {
     const [name, length, problem, ...more] = list(entry, 3);
@@ -223,7 +226,7 @@ function readCalls(
       argsProblem: problem === undefined ? undefined : boundedText(problem, 2 * MAX_TEXT_UNITS),
     };
   });
-  check(from === text.length, 'arguments without a call');
+  check(from === text.length, 'a wrong total length of the arguments');
   check(from - argsAt <= MAX_ARGUMENTS_AT_ONCE * limits.maxToolInputBytes, 'arguments that are too long together');
   return read;
 }

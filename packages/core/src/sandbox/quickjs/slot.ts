@@ -28,7 +28,7 @@ export interface SlotJob {
 
 /**
  * The result of one segment. `text` is the guest's outbox in its frame (see `outbox.ts`); empty if the guest wrote
- * nothing, or if a limit stopped the segment.
+ * nothing, or if the host stopped the segment.
  */
 export interface SlotSegment {
   text: string;

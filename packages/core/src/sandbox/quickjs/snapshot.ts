@@ -20,7 +20,7 @@ const HEAD_WORDS = 2;
 /** Higher levels reduce the size by a few percent and take 50 % more time. */
 const DEFLATE_LEVEL = 3;
 
-/** The memory of a suspended script cannot be restored: it is damaged, or belongs to another image. */
+/** The memory of a script cannot be captured or restored; for example, it is damaged or belongs to another image. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 

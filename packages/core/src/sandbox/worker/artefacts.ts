@@ -35,8 +35,8 @@ export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Arra
 }
 
 /**
- * Reads an engine and an image of another version. Throws a `SnapshotError` if one is missing, is damaged or does not
- * fit.
+ * Reads an engine and an image of another version. Throws a `SnapshotError` if the engine or the image is missing or
+ * damaged, or if this version cannot run them.
  */
 export async function loadKept(
   [engineName = '', imageName = '']: readonly string[],

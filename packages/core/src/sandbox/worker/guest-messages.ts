@@ -10,7 +10,10 @@ import type {
 import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox } from '../quickjs/outbox.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-/* Writes the texts that the guest's bridge reads (see its functions `begin` and `settle`), and reads its segments. */
+/*
+ * Writes the texts that the guest's bridge reads (see its functions `begin` and `settle`), and reads the guest's
+ * segments.
+ */
 
 const limitTexts = new WeakMap<SandboxLimits, string>();
 

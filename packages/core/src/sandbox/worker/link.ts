@@ -12,9 +12,9 @@ const REASONS = { 1: 'cancelled', 2: 'timeout' } as const;
 export type CancelReason = 'cancelled' | 'timeout';
 
 /**
- * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a
- * running script was cancelled, how many scripts share the worker, which of them it executes, and how many messages
- * were sent.
+ * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a running
+ * script was cancelled, how many scripts share the worker, which script the worker executes, and how many messages were
+ * sent to the worker.
  */
 export class Control {
   readonly #words: Int32Array;
@@ -38,7 +38,7 @@ export class Control {
     Atomics.store(this.#words, BUSY_RUN, IDLE);
   }
 
-  /** The run that the worker executes now, and a counter of the segments that it has started. */
+  /** The run that the worker executes now, or IDLE, and the number of segments that the worker has started. */
   busy(): { run: number; entered: number } {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
   }
@@ -55,7 +55,7 @@ export class Control {
     return Atomics.load(this.#words, SCRIPTS);
   }
 
-  /** Counts a message that is being sent. */
+  /** Counts a message that was sent to the worker. */
   countMessage(): void {
     Atomics.add(this.#words, MESSAGES, 1);
   }
@@ -78,15 +78,15 @@ export class Control {
 }
 
 /**
- * The time for which a worker stays awake for its next message, in ms. The system needs 7 to 30 µs to wake a sleeping
+ * The time for which a thread stays awake for its next message, in ms. The system needs 7 to 30 µs to wake a sleeping
  * thread, and more in a virtual machine. That is most of the time of a quick tool call.
  */
 const AWAKE_MS = 0.05;
-/** If a message arrives this soon after the worker's answer, including the wake-up, staying awake was worthwhile. */
+/** Time in ms, including the wake-up. If a message arrives within this time, staying awake was worthwhile. */
 const SOON_MS = 0.15;
 /**
- * A thread stays awake after this number of consecutive messages that each arrived within SOON_MS. At worst, one short
- * wait for each such number of messages is wasted.
+ * A thread stays awake after this number of consecutive messages that each arrived within SOON_MS. At worst, the thread
+ * wastes one short wait for each series of this many messages.
  */
 const SOON_IN_A_ROW = 4;
 /** Maximum time between two turns of the event loop, in ms. */
@@ -126,7 +126,7 @@ export class WakefulLoop {
   #sentAt = 0;
   #isAwaited = false;
   #isTurning = false;
-  /** The loop kept turning after the last message, and stopped before the answer arrived. */
+  /** True if the loop kept turning after the last message, and stopped before the answer arrived. */
   #gaveUp = false;
   #soon = 0;
 

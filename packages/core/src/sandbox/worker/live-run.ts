@@ -37,7 +37,10 @@ export class LiveRun implements SandboxRun {
   worker: WorkerThread | undefined;
   slot = 0;
   segments = 0;
-  /** Number of segments that were delivered before the worker was lost; a replay of the tape repeats them. */
+  /**
+   * Number of further segments that are not delivered, because they repeat segments that were delivered before the run
+   * started over.
+   */
   toSkip = 0;
   wallMs: number;
   columns: ColumnReader | undefined;
@@ -57,7 +60,7 @@ export class LiveRun implements SandboxRun {
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
   /** The timer that ends the wait for a worker that is busy with other scripts. */
   notStarted: NodeJS.Timeout | undefined;
-  /** Every delivered settlement, in order, for a replay on another worker. */
+  /** Every batch of settlements, in order, for a replay on another worker. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
   constructor(
@@ -142,7 +145,7 @@ export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]):
   return { runtime: 'quickjs', images, state: Buffer.concat([length, json, memory]) };
 }
 
-/** Reads a slot's snapshot. Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
+/** Reads a slot's snapshot. Throws a `SnapshotError` if the bytes do not have the form that `writeCapture` writes. */
 function readCapture(state: Uint8Array): SlotSnapshot {
   const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
   if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is truncated');
@@ -171,7 +174,7 @@ function isRest(value: unknown): value is Omit<SlotSnapshot, 'memory'> {
   );
 }
 
-/** Maximum number of engines and images of other versions that stay loaded. */
+/** Maximum number of other versions whose engine and image stay loaded. */
 const MAX_LOADED = 4;
 
 /**
@@ -192,7 +195,7 @@ export class RestorableImages {
     return this.#current;
   }
 
-  /** Rejects if the capture is damaged, or if one of its images cannot be found. */
+  /** Rejects if the capture is damaged, or if one of its images is missing or unusable. */
   async originOf(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
     const snapshot = readCapture(capture.state);
     const current = [...(await this.current()).keys()];

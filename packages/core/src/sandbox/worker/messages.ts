@@ -4,7 +4,7 @@ import type { SlotSnapshot } from '../quickjs/slot.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
 import type { ExecuteArtefacts } from './artefacts.js';
 
-/** The first message to a worker. The buffers are shared between all workers. */
+/** The first message to a worker. All workers share the module and the contents of the images. */
 export interface WorkerBirth {
   module: WasmModule;
   execute: { header: ImageHeader; content: Uint8Array };
@@ -20,7 +20,7 @@ export interface WorkerBirth {
  */
 export type WorkerCommand =
   | [type: 'run', run: number, start: RunStart]
-  /** The worker answers with `restored`, or with an end. */
+  /** The worker answers with `restored`, with `refused` or with an end. */
   | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
   /**
@@ -58,8 +58,8 @@ export interface RunRestore {
 }
 
 /**
- * A worker's report of one segment. It is a list, because sending an object with names costs several times as much;
- * rare members are in `rest`.
+ * A worker's report of one segment, or its answer to a command that runs no segment. The report is a list, because
+ * sending an object with names costs several times as much; rare members are in `rest`.
  */
 export type WorkerReport = [
   run: number,
@@ -77,13 +77,13 @@ export const ReportKind = {
   ended: 1,
   /** The report answers `drop`: the run no longer holds a slot. No other report has this kind. */
   released: 2,
-  /** The worker had the script's bytecode in its cache. */
+  /** The worker did not have to compile the script. */
   cacheHit: 4,
   /** The report answers `restore`, and the guest waits for settlements. No other report has this kind. */
   restored: 8,
   /** The report answers `capture`. No other report has this kind. */
   captured: 16,
-  /** The segment was discarded so that others on this thread can run; the run no longer holds a slot. */
+  /** The segment was discarded so that other scripts on this thread can run; the run no longer holds a slot. */
   moved: 32,
   /**
    * The report answers `run` or `restore`: the system has no memory for a sandbox, and the run no longer holds a slot.

@@ -23,7 +23,10 @@ import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
 
 export interface QuickJsOptions {
-  /** Number of worker threads. Default: 2, or the number of cores if that is less. */
+  /**
+   * Number of worker threads. Default: 2, or the number of cores if that is less. The pool starts further threads for
+   * scripts that compute for a long time.
+   */
   size?: number;
   /** Maximum number of live scripts on one worker, including those that wait for tools. Default 1 024. */
   slotsPerWorker?: number;
@@ -40,7 +43,7 @@ export interface QuickJsOptions {
   maxMemoryMb?: number;
 }
 
-/** Number of workers that may die while they execute one script. At this number, the script counts as the cause. */
+/** If this number of workers have died while they executed a script, the script counts as the cause. */
 const MAX_DEATHS = 3;
 
 /**
@@ -65,7 +68,7 @@ export class QuickJsPool implements SandboxRuntime {
     expire: (run, waitedMs) =>
       this.#end(run, isNew(run) ? { type: 'busy', waitedMs } : { type: 'limit', limit: 'wall' }),
   });
-  /** Runs that lost their worker and wait for room on another. */
+  /** Runs that no longer have a worker, and wait for room on a worker. */
   readonly #stranded = new Set<LiveRun>();
   readonly #images: RestorableImages;
   readonly #budget: MemoryBudget;
@@ -311,7 +314,10 @@ export class QuickJsPool implements SandboxRuntime {
     capturing?.(snapshot);
   }
 
-  /** The system has no memory for one more sandbox: the run waits until another script has ended. */
+  /**
+   * The system has no memory for one more sandbox: the run waits until another script has ended, or ends if no other
+   * script has a sandbox.
+   */
   #refused(run: LiveRun, worker: WorkerThread, detail: string): void {
     if (!this.#budget.learnLimit()) return this.#end(run, { type: 'internal', detail });
     run.worker = undefined;
@@ -404,9 +410,9 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * Handles the loss of a worker. The script that hung its worker ends with the limit that it exceeded. The other
-   * scripts start over on another worker and replay their tapes. So does a script that was executing when its worker
-   * died, until MAX_DEATHS workers have died in this way.
+   * Handles the loss of a worker. The script that hung its worker ends with the limit `wall`. The other scripts start
+   * over on another worker and replay their tapes. So does a script that was executing when its worker died, until
+   * MAX_DEATHS workers have died in this way.
    */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
@@ -436,7 +442,7 @@ export class QuickJsPool implements SandboxRuntime {
       else
         this.#end(run, {
           type: 'internal',
-          detail: `No worker thread of the sandbox could start: ${detail}. Raise the limits of memory and threads of this process`,
+          detail: `A worker thread of the sandbox could not start: ${detail}. Raise the limits of memory and threads of this process`,
         });
     }
     if (!isEmpty) return;

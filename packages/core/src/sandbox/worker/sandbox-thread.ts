@@ -14,7 +14,10 @@ import {
   type WorkerReport,
 } from './messages.js';
 
-/** Maximum number of idle instances that are kept for reuse, and this maximum after `IDLE_MS` without live scripts. */
+/**
+ * Maximum number of unused instances that the thread keeps. Within IDLE_MS, a thread without live scripts reduces the
+ * number to MAX_WHEN_IDLE.
+ */
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
@@ -177,7 +180,7 @@ export class SandboxThread {
     this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
   }
 
-  /** Undefined if the system has no memory for a slot; the worker then reports that the run is refused. */
+  /** Returns undefined if the system has no memory for a slot, and then reports that the run is refused. */
   #takeSlot(run: number, other?: ExecuteArtefacts): Slot | undefined {
     try {
       if (other === undefined) return this.#pristine.pop() ?? this.#makeSlot();

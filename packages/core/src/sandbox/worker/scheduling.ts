@@ -119,7 +119,10 @@ export class MemoryBudget {
   }
 }
 
-/** Maximum time of a script's first turn while another script waits, in ms. The time doubles after each turn. */
+/**
+ * Maximum time of a script's first turn while another script waits, in ms. The time doubles each time the script
+ * yields.
+ */
 const FIRST_SLICE_MS = 250;
 
 /** The functions of the pool that the lane calls. */

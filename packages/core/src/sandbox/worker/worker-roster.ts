@@ -13,12 +13,15 @@ interface RosterOptions {
 
 interface RosterHandlers {
   onReport(worker: WorkerThread, report: WorkerReport): void;
-  /** Called after a worker was lost; `culprit` is the run that it was executing. */
+  /** Called after a worker was lost; `culprit` is the key of the run that the worker was executing. */
   onLost(worker: WorkerThread, culprit: number | undefined, detail: string): void;
   hasOneRun(): boolean;
 }
 
-/** Memory of dropped instances that a worker may still hold: it is freed by V8's next full collection, or with the worker. */
+/**
+ * Memory of dropped instances that a worker may still hold: V8 frees the memory at its next full collection, or when
+ * the worker ends.
+ */
 const RETIRE_BYTES = 1 << 30;
 
 /**
@@ -99,12 +102,11 @@ export class WorkerRoster {
   }
 
   /**
-   * The workers of the slow lane, which start at the first call. A worker ends when it has been idle for
-   * `SLOW_LANE_IDLE_MS`.
+   * The workers of the slow lane, which start on demand. A worker ends when it has been idle for `SLOW_LANE_IDLE_MS`.
    */
   slowLane(): readonly WorkerThread[] {
-    // The slow lane has half as many workers, because long computations must not keep all other scripts from the
-    // processors.
+    // The slow lane has half as many workers as the fast lane, because long computations must not keep all other
+    // scripts from the processors.
     while (this.#slow.length < Math.max(1, this.#options.size >> 1)) this.#slow.push(this.#spawn('slow'));
     return this.#slow;
   }
@@ -114,7 +116,10 @@ export class WorkerRoster {
     if (this.#isWornOut(worker)) this.#replaceWornOut();
   }
 
-  /** Ends a worker without live scripts if it is worn out, has dropped too much memory, or belongs to the slow lane. */
+  /**
+   * Ends a worker without live scripts if it is worn out or has dropped too much memory. A worker of the slow lane ends
+   * when it has been idle for a time.
+   */
   scriptEnded(worker: WorkerThread): void {
     if (worker.load > 0) return;
     if (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES) this.#retire(worker);

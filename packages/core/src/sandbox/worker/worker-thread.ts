@@ -20,7 +20,7 @@ export const HUNG = 'worker hung';
 
 export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
-  /** Called after the thread was lost; `culprit` is the run that it was executing. */
+  /** Called after the thread was lost; `culprit` is the key of the run that the thread was executing. */
   onLost(culprit: number | undefined, detail: string): void;
   /**
    * True if the pool has only one script: then no other script needs the processor time that the pool's thread spends
@@ -139,8 +139,8 @@ export class WorkerThread {
   }
 
   /**
-   * True if the worker already has the bytecode. Otherwise, the caller must send the source, so the worker counts as
-   * having it after the call.
+   * True if the worker already has the bytecode. Otherwise, the caller must send the source; after the call, the worker
+   * counts as having the bytecode.
    */
   knows(sha256: string): boolean {
     if (this.#ledger.use(sha256) === true) return true;

@@ -5,7 +5,7 @@ import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
 
 export interface CheckPoolOptions {
   /**
-   * Maximum number of processes. A second process starts when `CROWD` checks wait. Default: 2, or 1 on a single core.
+   * Maximum number of processes. A further process starts when `CROWD` checks wait. Default: 2, or 1 on a single core.
    */
   readonly size?: number;
   /** Maximum time of one check, in ms. Default 150. */
@@ -98,8 +98,8 @@ export class CheckPool {
   }
 
   /**
-   * Checks an empty text. Resolves when a check against these declarations would start at once, or when no checker can
-   * be started.
+   * Checks an empty text, so that a process reads the declarations ahead of time. Resolves even if no process can be
+   * started.
    */
   async warm(toolSet: ToolSet): Promise<void> {
     await this.check(toolSet, '');

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 /**
  * A process of the native compiler. Only this file uses the compiler's unstable programming interface (TypeScript
  * 7.0.2, `tsc --api --async`): its methods, its file callbacks, its snapshot names. The package's own client is not
- * used, because this client takes 60 ms to load and passes this process's environment to the compiler.
+ * used, because this client takes 60 ms to load and passes the environment of the host's process to the compiler.
  *
  * The compiler sees virtual files only. Every callback answers, so the compiler never reads the disk.
  */
@@ -19,8 +19,8 @@ export class CheckerProcess {
   #isGone = false;
 
   /**
-   * Starts the process. `onGone` is called once, after the process has ended for any reason. Throws if the system
-   * cannot start another process.
+   * Starts the process. `onGone` is called once, when the process is killed or has ended for any other reason. Throws
+   * if the system cannot start a process.
    */
   constructor(executable: string, library: string, onGone: () => void) {
     this.#onGone = onGone;
@@ -52,7 +52,7 @@ export class CheckerProcess {
   }
 
   /**
-   * Sets whether the child keeps this process alive. The child must keep it alive only while a caller waits for the
+   * Sets whether the child keeps the host's process alive. The child must do so only while a caller waits for the
    * child.
    */
   hold(isHeld: boolean): void {
@@ -176,8 +176,8 @@ const ROOT = '/';
 const LIBRARY = '/guest.lib.d.ts';
 const CALLBACKS = ['readFile', 'fileExists', 'directoryExists', 'getAccessibleEntries', 'realpath'];
 /**
- * Settings of the Go runtime: it collects garbage when its heap has grown fourfold, which halves the time of a check.
- * Above 128 MiB, which only many large sets of tools reach, it collects more often.
+ * Settings of the Go runtime. The runtime collects garbage when its heap has grown fourfold, which halves the time of a
+ * check. Only many large sets of tools need more than 128 MiB; the runtime then collects more often.
  */
 const GARBAGE_COLLECTION = { GOGC: '300', GOMEMLIMIT: '128MiB' };
 const MS_PER_TICK = 10;
@@ -239,7 +239,7 @@ export class JsonRpc {
     }) as Promise<Result>;
   }
 
-  /** Rejects all pending and future requests, because the other side is gone. */
+  /** Rejects all pending and future requests, because the other side is gone or violates the protocol. */
   fail(error: Error): void {
     this.#failure ??= error;
     const waiting = [...this.#waiting.values()];

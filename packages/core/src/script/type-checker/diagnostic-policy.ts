@@ -68,7 +68,7 @@ export class DiagnosticPolicy {
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
-    // TypeScript assumes that a function runs later, even if the script calls the function at once.
+    // Code in a function may run later, or never.
     if (TOO_EARLY.has(code)) return this.#isTried(offset) || this.#isInFunction(offset) ? 'warning' : 'error';
     if (ALWAYS_TRUE.has(code)) return this.#isToolCall(offset) ? 'error' : 'warning';
     if (MISSING_NAME.has(code))
@@ -220,8 +220,8 @@ export class DiagnosticPolicy {
 
   /**
    * The verdict about an argument. A value that does not fit rejects the script. A diagnostic is dropped if TypeScript
-   * knows less than the script: to TypeScript, a list of strings that are all among the choices is a `string[]`. Values
-   * that may be undefined, and values that the script builds in steps, become warnings.
+   * knows less than the script: to TypeScript, a list of strings that are all among the choices is a `string[]`.
+   * Diagnostics about values that may be undefined, and about variables that the script changes, become warnings.
    */
   #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);
@@ -244,7 +244,7 @@ export class DiagnosticPolicy {
     return this.#holdsLoose(this.#valueAt(offset) ?? call) ? 'warning' : 'error';
   }
 
-  /** Whether a value of the wider type may be one of the choices, or have the right length. */
+  /** Whether a value of the wider type may fit nevertheless, for example because the value is one of the choices. */
   #mayFit({ from, to: printed }: Mismatch): boolean {
     const to = alternativesOf(withChoices(printed, this.#choices));
     const offers = (pattern: RegExp) => to.some((type) => pattern.test(type));
@@ -322,7 +322,7 @@ const SUGGESTING = new Set([2551]);
 /** Values that are iterated, called or constructed although their type does not allow it. */
 const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);
 const WRONG_ARGUMENT = new Set([2322, 2345, 2353, 2554, 2555, 2559, 2561, 2739, 2740, 2741, 2769, 2820]);
-/** An unknown member, or too many arguments. */
+/** An unknown member, or a wrong number of arguments. */
 const NOT_ABOUT_VALUES = new Set([2353, 2554, 2555, 2561]);
 
 const TOO_MANY = /but got [1-9]/u;
@@ -387,7 +387,10 @@ interface Mismatch {
   readonly to: string;
 }
 
-/** Whether the value may be undefined or null. The script may know that the value is neither. */
+/**
+ * Whether the value may be undefined or null, or TypeScript does not know one of the two types (`never`, `unknown`).
+ * The script may know that the value fits.
+ */
 function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly string[]): boolean {
   if (to === 'never' || /\b(never|unknown)\b/u.test(from)) return true;
   if (!/\b(undefined|null)\b/u.test(from)) return false;

@@ -26,7 +26,7 @@ export interface TypeChecker {
 export interface TypeCheck extends TypeReport {
   /** Whether TypeScript checked the script. Otherwise a finding contains the reason. */
   readonly isChecked: boolean;
-  /** Whether a second check would give the same answer. Only such an answer is cached. */
+  /** Whether the result may be cached: false if no process could run the check. */
   readonly isFinal: boolean;
 }
 
@@ -107,7 +107,9 @@ function softened({ findings }: TypeReport): TypeReport {
 /** The checker's report about a script: at most five findings, errors first, and a hint. */
 interface TypeReport {
   readonly findings: readonly Finding[];
-  /** A hint about the first error: the replacement, and the declaration of the tool that the script calls wrongly. */
+  /**
+   * A hint about the first error: the replacement of a missing global, or the declaration of the wrongly called tool.
+   */
   readonly hint: string | undefined;
 }
 
@@ -142,7 +144,7 @@ interface Weighed {
   readonly order: number;
   readonly message: () => string;
   readonly hint: () => string | undefined;
-  /** Equal for diagnostics with the same subject. */
+  /** Of several diagnostics with equal keys and severities, only the first is reported. */
   readonly key: string;
 }
 
@@ -250,8 +252,8 @@ function mistake({ code, message, offset }: Omit<Finding, 'severity'>, severity:
 }
 
 /**
- * Issues that TypeScript has not reported. A missing key is not reported next to an unknown one: it is usually the same
- * key under a wrong name.
+ * Issues that TypeScript has not reported. A missing key is not reported next to an unknown one: the unknown key is
+ * usually the missing one under a wrong name.
  */
 function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[]): readonly CallIssue[] {
   const errors = diagnosed.filter(({ severity }) => severity === 'error');
@@ -267,7 +269,7 @@ function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[])
 
 const UNKNOWN_KEY = new Set(['ts2353', 'ts2561']);
 
-/** Removes repeated diagnostics: the same diagnostic about the same subject is reported once. */
+/** Removes each diagnostic whose key an earlier diagnostic has. */
 function withoutRepeats(found: readonly Weighed[]): Weighed[] {
   const seen = new Set<string>();
   return found.filter(({ key }) => !seen.has(key) && seen.add(key));
@@ -283,11 +285,11 @@ function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolic
     .slice(0, MAX_SENTENCES)
     .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MAX_SENTENCE));
   const said = sentences.join(' ');
-  if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
+  if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} The value is a promise: use \`await\` first.`;
   return said;
 }
 
-/** Replaces TypeScript's sentence, which prints the type of the whole namespace. */
+/** Returns the sentence about a missing tool. TypeScript's own sentence prints the type of the whole namespace. */
 function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
   const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
   const namespace = namespaceBefore(offset, source);

@@ -64,7 +64,7 @@ function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>,
 
 /**
  * Merges a declaration into its interface. A later declaration's members come first, because the compiler tries the
- * overloads of merged interfaces in this order. Keeps the type parameters with defaults.
+ * overloads of merged interfaces in this order. Keeps the longest list of type parameters, which contains the defaults.
  */
 function collectInterface(library: Library, node: NodeOf<'TSInterfaceDeclaration'>, source: string): void {
   const found = library.interfaces.get(node.id.name);

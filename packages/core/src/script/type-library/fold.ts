@@ -7,9 +7,9 @@ const FAMILIES: readonly { name: string; ofFamily: RegExp }[] = [
 ];
 
 /**
- * Moves the shared members of each kind of typed array to one interface that each of them extends: the interfaces are
- * near copies of each other and would be half of the library. `Copy` means the array with a separate buffer, `View` the
- * array on the same buffer.
+ * Moves the common members of each family of typed arrays to one interface that all interfaces of the family extend.
+ * The interfaces of a family are near copies of each other, and would be half of the library. `Copy` means the array
+ * with a separate buffer, `View` the array on the same buffer.
  */
 export function foldTypedArrays(library: Library): void {
   for (const { name, ofFamily } of FAMILIES) {

@@ -1,6 +1,7 @@
 /**
  * Built-ins of the engine from proposals that TypeScript does not declare yet, and legacy built-ins that scripts still
- * use. `IteratorObjectConstructor` is a class in TypeScript's own files. As a type alone, it adds no global.
+ * use. TypeScript's own files declare `IteratorObjectConstructor` as a class. Here, the name is only a type, so it adds
+ * no global.
  */
 export const LANGUAGE_DECLARATIONS = `
 interface ArrayBuffer {

@@ -1,9 +1,12 @@
-/** A line of an interface. Signatures (call, construct, index) have no name; symbols are named `[Symbol.iterator]`. */
+/**
+ * A line of an interface. Signatures (call, construct, index) have no name. The name of a symbol is text such as
+ * `[Symbol.iterator]`.
+ */
 export interface Member {
   readonly name: string | undefined;
   /** One line, without comments and without the closing semicolon. */
   readonly text: string;
-  /** The name of its type, if that is a plain reference such as `Array<any>`: `Array`. */
+  /** The name of the member's type, if the type is a plain reference: `Array` for `Array<any>`. */
   readonly typeName: string | undefined;
 }
 
@@ -17,7 +20,7 @@ export interface MergedInterface {
   members: Member[];
 }
 
-/** A declared variable or function, or one overload of it. */
+/** A declared variable or function. Each overload of a function is a separate value. */
 export interface Value {
   readonly name: string;
   /** The declaration without the word `declare`. */
@@ -25,7 +28,9 @@ export interface Value {
   readonly typeName: string | undefined;
 }
 
-/** Declarations of global scope, or of one namespace. All members keep the order of their first occurrence. */
+/**
+ * Declarations of the global scope, or of one namespace. The maps and the list keep the order of the first occurrences.
+ */
 export interface Library {
   readonly interfaces: Map<string, MergedInterface>;
   /** The text of each type alias, by name. */

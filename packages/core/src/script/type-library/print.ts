@@ -1,6 +1,6 @@
 import type { Library, MergedInterface } from './library.js';
 
-/** Prints the declarations as one global file: one line for each interface, alias and value. */
+/** Prints the declarations as one global file: one line for each interface, alias, value and namespace. */
 export function printLibrary(library: Library): string {
   return linesOf(library, 'declare ').join('\n') + '\n';
 }

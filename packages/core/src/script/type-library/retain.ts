@@ -13,7 +13,7 @@ const REFUSED_TYPES = [
   'PropertyDecorator',
 ];
 
-/** Constructors that create functions from text. The guest rejects such calls. */
+/** Constructors that create functions from text. The guest rejects calls of these constructors. */
 const MAKE_CODE = ['AsyncGeneratorFunctionConstructor', 'FunctionConstructor', 'GeneratorFunctionConstructor'];
 
 /** Members that exist but throw when they are read in strict mode. */

@@ -1,7 +1,7 @@
 /**
- * The built-ins of a running guest. Keys of `members` name the subject of a declaration: a global (`Math`), its
- * prototype (`Array.prototype`), or the specimen of an interface (`RegExpExecArray.specimen`). The members are those
- * that `in` finds, with symbols written as `[Symbol.iterator]`.
+ * The built-ins of a running guest. Keys of `members` name the subject of a declaration: a global (`Math`), the
+ * prototype of a global (`Array.prototype`), or the specimen of an interface (`RegExpExecArray.specimen`). The members
+ * are those that `in` finds, with symbols written as `[Symbol.iterator]`.
  */
 export interface GuestSurface {
   readonly globals: readonly string[];
@@ -9,8 +9,8 @@ export interface GuestSurface {
 }
 
 /**
- * Guest source by the name of an interface. Each source creates a value with all members of an interface that no
- * global's prototype has completely (`cause` is a member of the error itself).
+ * Guest source by the name of an interface. Each source creates a value with all members of its interface. No global's
+ * prototype has all of these members (`cause` is a member of the error itself).
  */
 const SPECIMENS: Readonly<Record<string, string>> = {
   AggregateError: 'new AggregateError([])',

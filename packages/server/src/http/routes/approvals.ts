@@ -100,7 +100,7 @@ function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, appro
   } catch (error) {
     log.error(
       { err: error, approvalId: approval.approvalId },
-      "a decision took effect but could not be written to the audit log; check the audit log's permissions and free space",
+      'a decision took effect but could not be written to the audit log; check err, and the permissions and the disk space of the audit log',
     );
   }
 }
@@ -134,9 +134,11 @@ async function checkInput(service: Service, approval: Approval, decision: Stored
   const checked = (await toolOf(service, approval))?.validateInput(decision.input);
   if (checked === undefined || checked.ok) return;
   const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));
-  throw new ProblemError(400, `The input does not fit ${approval.request.tool}: ${errors[0]?.detail}. Correct it.`, {
-    errors,
-  });
+  throw new ProblemError(
+    400,
+    `The input does not fit ${approval.request.tool}: ${errors[0]?.detail}. Correct "input".`,
+    { errors },
+  );
 }
 
 /** Converts a validation path such as `args.list[0].name` to a JSON pointer into the body of the request. */

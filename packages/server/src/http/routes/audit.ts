@@ -27,7 +27,7 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
     schema: {
       operationId: 'listAudit',
       summary:
-        'Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there are more entries. "format=jsonl": all entries as a file, oldest first.',
+        'Lists decisions, starts and ends of calls with effects, undos, and changes to API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first.',
       querystring: AuditQuerySchema,
       response: { 200: pageOf(AuditEntrySchema) },
     },

@@ -54,7 +54,7 @@ export function keyRoutes(
     config: { scope: 'admin' },
     schema: {
       operationId: 'revokeKey',
-      summary: 'Revokes an API key. The server ends its streams and refuses its next request.',
+      summary: 'Revokes an API key. The server then ends the streams of the key and refuses further requests with it.',
       params: z.object({ keyId: IdSchema }),
     },
     handler: async ({ params: { keyId } }, reply) => {
@@ -71,7 +71,10 @@ export function keyRoutes(
 /** The store of the keys. Throws a problem with status 404 if the server cannot change its keys. */
 function storeOf(keys: AuthOptions['keys']): ApiKeyStore {
   if (keys !== undefined && 'add' in keys && 'list' in keys && 'delete' in keys) return keys as ApiKeyStore;
-  throw new ProblemError(404, 'This server has no store of API keys. Give it one with the option auth.keys.');
+  throw new ProblemError(
+    404,
+    'This server cannot list, create or revoke API keys. Set its option auth.keys to a complete store, such as new KeyFolder(PATH).',
+  );
 }
 
 function keyView(whole: ApiKey) {

@@ -5,7 +5,7 @@ import type { RememberedRules } from '../../access/index.js';
 import { notFound } from '../problems.js';
 import { IdSchema, pageOf, RuleSchema } from '../schemas.js';
 
-/** Routes that list and delete remembered approvals. `rules` undefined: the server remembers none. */
+/** Routes that list and delete remembered approvals. If `rules` is undefined, the server remembers no approvals. */
 export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | undefined): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 

@@ -45,7 +45,7 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
   });
 }
 
-/** Cancels a run. Returns undefined if the run does not exist. */
+/** Requests the cancellation of a run. Returns undefined if the run does not exist. */
 export async function cancelRun({ stores, worker }: Service, runId: string): Promise<Run | undefined> {
   const run = await stores.runs.requestCancel(runId);
   worker?.cancel(runId);

@@ -47,7 +47,7 @@ function readingRoutes(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'getThread',
-      summary: 'Shows a thread: its runs and its items. "operations=full": with the arguments and results of calls.',
+      summary: 'Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls.',
       params: ThreadParameters,
       querystring: z.object({ operations: z.enum(['summary', 'full']).default('summary') }),
       response: { 200: ThreadSchema },

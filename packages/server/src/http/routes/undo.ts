@@ -10,7 +10,7 @@ import type { Service } from '../service.js';
 const ScriptParameters = z.object({ scriptId: IdSchema });
 const DirectionSchema = z.enum(['undo', 'redo']).default('undo');
 
-/** Routes that undo the effects of a script. `undo` undefined: the server records no changes. */
+/** Routes that undo the effects of a script. If `undo` is undefined, the server finds no script to undo. */
 export function undoRoutes(instance: FastifyInstance, service: Service, undo: ScriptUndo | undefined): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -36,7 +36,7 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
     schema: {
       operationId: 'undoScript',
       summary:
-        'Undoes the file changes of a script, all or none. If the server refuses the undo, the status is 409, and "undo" contains the reasons.',
+        'Undoes the file changes of a script, all or none, and then the calls that their tools can undo. If the server refuses the undo, the status is 409, and "undo" contains the reasons.',
       params: ScriptParameters,
       body: z.strictObject({ direction: DirectionSchema, planId: z.string().max(64).optional() }),
       response: { 200: UndoReportSchema },
@@ -66,7 +66,7 @@ function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: U
   } catch (error) {
     log.error(
       { err: error, scriptId: report.scriptId },
-      "an undo took effect but could not be written to the audit log; check the audit log's permissions and free space",
+      'an undo took effect but could not be written to the audit log; check err, and the permissions and the disk space of the audit log',
     );
   }
 }

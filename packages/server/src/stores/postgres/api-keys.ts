@@ -33,7 +33,7 @@ export class PostgresKeys implements ApiKeyStore {
   }
 }
 
-/** The key in a row. Returns undefined for a row that another program has written. */
+/** The key in a row. Returns undefined for an invalid row, such as a row that another program has written. */
 function keyIn({ key }: Row): ApiKey | undefined {
   try {
     return ApiKeySchema.safeParse(JSON.parse(key as string)).data;

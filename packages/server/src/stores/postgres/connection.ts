@@ -35,8 +35,8 @@ const lockSql = (name: string) =>
 
 /**
  * A connection that one call uses exclusively. Transactions see the changes that others have committed (`READ
- * COMMITTED`), and lock the rows on which their own changes depend. A transaction is repeated after a deadlock and
- * after a uniqueness violation: its checks then find the row of the other transaction.
+ * COMMITTED`), and lock the rows on which their own changes depend. A transaction is repeated after a deadlock, and
+ * after the violation of a unique or foreign key: its checks then see the changes of the other transaction.
  */
 export class PostgresConnection implements Database {
   readonly dialect = DIALECT;

@@ -31,7 +31,7 @@ const SENTENCES = {
   readOnly: ({ name }) =>
     `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Use the URL of the primary.`,
   busy: ({ name }) =>
-    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for the transaction in pg_stat_activity, or try again later.`,
+    `${name} is locked: another transaction has held a lock for ${WAIT_MS / 1_000} s. Look for the transaction in pg_stat_activity, or try again later.`,
   lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server is running.`,
   pooler: ({ name }, message) =>
     `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter. If it is "options", set the options for the user: ALTER ROLE … SET search_path = …`,
@@ -67,11 +67,11 @@ const KIND_OF_CLASS: Readonly<Record<string, Kind>> = {
 
 const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
 
-/** Messages of the client `pg` for ended connections. These errors have no code. */
+/** Messages of the client `pg` for connections that have ended or do not answer. These errors have no code. */
 const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client .* is not queryable$)/u;
 
 /**
- * A `StoreUnavailableError` that describes the error in one sentence, if the database or the network caused the error;
+ * A `StoreUnavailableError` that describes the error and the fix, if the database or the network caused the error;
  * otherwise the error itself.
  */
 export function describePostgresFault(error: unknown, place: Place): unknown {

@@ -3,7 +3,7 @@ import type { PostgresConnection } from './connection.js';
 import type { Place } from './faults.js';
 import { MIGRATIONS } from './migrations.js';
 
-/** SQLSTATE codes for a user who may not create or change tables. */
+/** SQLSTATE codes for a user who may not create or change tables, and for a server that accepts no writes. */
 const DENIED = new Set(['42501', '25006']);
 
 /** SQLSTATE codes for a table, type or sequence that exists already. */
@@ -67,9 +67,12 @@ function migrationFault(error: unknown, version: number, { name, user }: Place):
       { cause: error },
     );
   if (!DENIED.has(code)) return error;
-  const needed = version === 0 ? 'has no tables of Toolscript yet' : `has the schema ${version} of an older version`;
+  const needed =
+    version === 0
+      ? 'has no tables of Toolscript yet'
+      : `has tables of an older version of Toolscript (version ${version})`;
   return new StoreUnavailableError(
-    `${name} ${needed}, and the user ${JSON.stringify(user)} may not create or change them (${message}). Start once as the owner of the schema, or: GRANT CREATE ON SCHEMA … TO …`,
+    `${name} ${needed}, and the user ${JSON.stringify(user)} may not create or change them (${message}). Start Toolscript once as the owner of the schema, or run: GRANT CREATE ON SCHEMA … TO …`,
     { cause: error },
   );
 }

@@ -79,7 +79,10 @@ interface Attempt {
   readonly isEmpty: boolean;
 }
 
-/** Throws the reason why nothing was written. Returns if an earlier attempt has written the lines. */
+/**
+ * Throws the reason why nothing was written. Returns if an earlier attempt has written the lines, or if there was
+ * nothing to write.
+ */
 async function explain(connection: PostgresConnection, { scriptId, epoch, write, isEmpty }: Attempt): Promise<void> {
   const row = await connection.first('SELECT epoch, last_write FROM scripts WHERE script_id = :scriptId', { scriptId });
   if (row?.epoch !== epoch) throw stale(scriptId, epoch);

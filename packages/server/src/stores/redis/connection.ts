@@ -31,8 +31,9 @@ const SHA_OF = Object.fromEntries(
 ) as Readonly<Record<RedisScriptName, string>>;
 
 /**
- * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the
- * server answers, so a call must be idempotent. Only open calls keep the process alive.
+ * Connections to one Redis server: one for calls, and one that waits for changes. After a lost connection, a call is
+ * repeated until the server answers or `GONE_MS` have passed, so a call must be idempotent. Only open calls keep the
+ * process alive.
  */
 export class RedisConnection {
   readonly place: RedisPlace;

@@ -25,14 +25,14 @@ const SENTENCES = {
   database: ({ name }) =>
     `Redis at ${name} has no database with the number in the URL. Remove the number, or raise "databases".`,
   certificate: ({ name }, message) =>
-    `The certificate of Redis at ${name} is not trusted (${message}). Correct the host of the URL, or name the file of its authority in NODE_EXTRA_CA_CERTS.`,
+    `The certificate of Redis at ${name} is not trusted (${message}). Correct the host in the URL, or set NODE_EXTRA_CA_CERTS to the file with the CA certificate.`,
   notRedis: ({ name }) =>
     `The server at ${name} does not answer as Redis does. Correct the host and the port of the URL, or use rediss:// for TLS.`,
   old: ({ name }, version) => `Redis at ${name} has version ${version}. Upgrade it to 7.0 or newer.`,
   full: ({ name }) =>
     `Redis at ${name} accepts no more events: its memory is full. Raise maxmemory; runs continue then. Stored events are not lost.`,
   disk: ({ name }) =>
-    `Redis at ${name} accepts no writes, because it cannot save to its disk. Free disk space, then look in the log of that server.`,
+    `Redis at ${name} accepts no writes, because it cannot save to its disk. Free disk space. If the disk is not full, look for the cause in the log of that server.`,
   readOnly: ({ name }) => `Redis at ${name} accepts no writes: it is a replica. Use the URL of the primary.`,
   lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server is running.`,
   cluster: ({ name }, message) =>
@@ -76,8 +76,8 @@ export function redisFault(kind: Kind, place: RedisPlace, message = '', cause?: 
 }
 
 /**
- * A `StoreUnavailableError` that describes the error in one sentence, if Redis or the network caused the error;
- * otherwise the error itself.
+ * A `StoreUnavailableError` that describes the error and the fix, if Redis or the network caused the error; otherwise
+ * the error itself.
  */
 export function describeRedisFault(error: unknown, place: RedisPlace, isOpening = false): unknown {
   const original = error instanceof ReconnectStrategyError ? error.originalError : error;
@@ -87,7 +87,10 @@ export function describeRedisFault(error: unknown, place: RedisPlace, isOpening 
   return kind === undefined ? error : redisFault(kind, place, firstLine(original as Error), original);
 }
 
-/** Whether another connection may repeat the command. Redis sends LOADING while it starts. */
+/**
+ * Whether the command may be repeated: the connection was lost, or the server is not ready. Redis sends LOADING while
+ * it starts.
+ */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof ErrorReply) return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message);
   const kind = kindOf(error);

@@ -1,6 +1,6 @@
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 
-/** The server and the keys that a URL names. Messages show them without the password. */
+/** The server and the keys that a URL names. Messages show only `name` and `prefix`, never the password. */
 export interface RedisPlace {
   /** The host and the port, such as `127.0.0.1:6379`. */
   readonly name: string;

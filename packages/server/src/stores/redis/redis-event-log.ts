@@ -55,8 +55,8 @@ export class RedisEventLog implements EventLog {
   readonly #now: (() => number) | undefined;
   readonly #changes: RedisChanges;
   /**
-   * Reads that have begun since the run's last change, by run and position. Readers at the same position share one
-   * read.
+   * Reads in progress that began after the run's last change, by run and position. Readers at the same position share
+   * one read.
    */
   readonly #reads = new Map<string, Map<number, Promise<LogTail>>>();
 

@@ -3,7 +3,7 @@
  * braces put them into one slot of a cluster:
  *
  * - `:run:RUN` hash: epoch, next, ended, position; first, if events before it are trimmed.
- * - `:events:RUN` stream: entry `SEQ-1` is event SEQ, so that Redis refuses a second one.
+ * - `:events:RUN` stream: entry `SEQ-1` is event SEQ, so that Redis refuses a second event SEQ.
  * - `:runs` set of runs by position. `:counter` the last position or token.
  * - `:changes` stream of the ids of changed runs, for one waiting reader per process.
  * - `:groups` names of consumer groups; `:place:GROUP:RUN` hash: next, served, attempts, reason, until, lease, dead.
@@ -111,7 +111,7 @@ fence(ARGV[1], ARGV[2])
 local run = redis.call('HMGET', run_key(ARGV[1]), 'next', 'ended')
 return {'ok', run[1], run[2]}`;
 
-/** ARGV: run, epoch, first seq, index of the last event or -1, texts. */
+/** ARGV: run, epoch, first seq, index of the event that ends the run or -1, texts. */
 const publish = `${REFUSED_WHEN_FULL}${SHARED}
 local id, epoch, first, end_index = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local later = later_epoch(id, epoch)
@@ -230,8 +230,8 @@ announce(id)
 return 1`;
 
 /**
- * ARGV: group, limit. Returns the number of unhandled runs, the number of dead letters, and the first unhandled event
- * of some runs.
+ * ARGV: group, limit. Returns the number of runs with unhandled events, the number of dead letters, and the first
+ * unhandled event of some runs.
  */
 const lag = `${READS_ONLY}${SHARED}
 local group, limit = ARGV[1], tonumber(ARGV[2])

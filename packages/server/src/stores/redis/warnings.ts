@@ -1,7 +1,7 @@
 /** The share of the maximum memory beyond which a warning appears. */
 const NEAR_LIMIT = 0.85;
 
-/** The settings and states of a Redis server that endanger events, each in one sentence with its fix. */
+/** The settings and states of a Redis server that endanger events, each with its fix. */
 export function warningsOf(persistence: ReadonlyMap<string, string>, memory: ReadonlyMap<string, string>): string[] {
   const warnings: string[] = [];
   if (persistence.get('aof_enabled') === '0')

@@ -20,8 +20,8 @@ export interface Database {
   /** Locks a name until the transaction ends. Other transactions wait at their `lock` with the same name. */
   lock(name: string): Promise<void>;
   /**
-   * The next position, which orders threads, runs and approvals. A transaction that commits later has a higher
-   * position, so that a page never skips a row.
+   * The next position, which orders runs, approvals and the runs of the log. A transaction that commits later has a
+   * higher position, so that a page never skips a row.
    */
   nextPosition(): Promise<number>;
   /** A number that is higher than earlier ones. Transactions may commit in a different order. */

@@ -36,7 +36,7 @@ const MAX_EXPIRED = 1_000;
 /** The columns of a version, without its text. */
 const INFO = 'v.version, v.bytes, v.about, v.created_at, v.expires_at, d.name';
 
-/** The versions of a shelf that have not expired. */
+/** The versions of a shelf's documents, without expired documents. */
 const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AND v.name = d.name
   WHERE d.shelf = :shelf AND (d.expires_at IS NULL OR d.expires_at > :now)`;
 
@@ -194,7 +194,7 @@ export class DocumentTables {
   }
 }
 
-/** Copies the document versions that were saved up to the time `until` from one thread to another. */
+/** Copies from one thread to another the document versions that were saved up to the time `until`. */
 export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
   for (const kind of DocumentKindSchema.options) {
     const [source, target] = [from, to].map((id) => shelfOf({ kind: 'thread', id }, kind)) as [string, string];

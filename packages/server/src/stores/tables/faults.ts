@@ -15,7 +15,7 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
     `${path} cannot be read or written: its disk or file system failed. Check the disk, and restore a backup of the file.`,
 };
 
-/** Primary result codes of SQLite. */
+/** The kind of fault for each primary result code of SQLite. */
 const KIND_OF_CODE: Readonly<Record<number, string>> = {
   5: 'busy',
   6: 'busy',
@@ -42,7 +42,7 @@ const KIND_OF_SYSTEM_CODE: Readonly<Record<string, string>> = {
 };
 
 /**
- * A `StoreUnavailableError` that describes the error in one sentence, if the database or the system caused the error;
+ * A `StoreUnavailableError` that describes the error and the fix, if the database or the system caused the error;
  * otherwise the error itself.
  */
 export function describeFault(error: unknown, path: string): unknown {

@@ -20,7 +20,7 @@ interface Group {
   isFlushed: boolean;
 }
 
-/** Only one connection writes at a time, so that rows need no locks. */
+/** Only one connection writes at a time, so rows need no locks. */
 const DIALECT: Dialect = {
   forUpdate: '',
   skipLocked: '',
@@ -47,7 +47,7 @@ export class LibsqlDatabase implements Database {
     this.#connection = new Libsql(path);
   }
 
-  /** Creates a missing file and migrates it. Rejects if the file cannot be opened. */
+  /** Creates a missing file, and migrates the schema. Rejects if the file cannot be opened. */
   static async open(path: string): Promise<LibsqlDatabase> {
     const database = new LibsqlDatabase(path);
     try {
@@ -244,7 +244,7 @@ export class LibsqlDatabase implements Database {
   }
 }
 
-/** Creates a missing file that only its owner can access, like the files that SQLite creates next to it. */
+/** Creates a missing file. Lets only the owner access the file and the files that SQLite creates next to it. */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));

@@ -27,7 +27,7 @@ export interface DeliveredTexts extends Omit<Delivery, 'events'> {
 
 const ORDINARY = { flush: false };
 
-/** The runs with events that the group has not acknowledged. */
+/** The runs with events that the group has not acknowledged, without dead letters. */
 const UNHANDLED = `FROM log_runs
   LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
   WHERE log_runs.next_seq > coalesce(log_groups.next_seq, 0) AND log_runs.next_seq > log_runs.first_seq

@@ -13,7 +13,7 @@ export function encodeOptional(value: unknown): string | null {
 
 const decode = (value: Value | undefined) => JSON.parse(value as string);
 
-/** An object with the member for a column; an empty object if the column is null. */
+/** An object whose only member is the value of a column; an empty object if the column is null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
   return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
 }

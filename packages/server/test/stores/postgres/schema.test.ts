@@ -112,7 +112,7 @@ describeWithPostgres('the schema', () => {
     await administrator.query(`GRANT USAGE ON SCHEMA ${schemaOf(url)} TO ${name}`);
     await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${schemaOf(url)} TO ${name}`);
     const later = [...MIGRATIONS, 'ALTER TABLE threads ADD COLUMN colour TEXT'];
-    const refusal = `has the schema ${MIGRATIONS.length} of an older version, and the user "${name}" may not create or change them`;
+    const refusal = `has tables of an older version of Toolscript (version ${MIGRATIONS.length}), and the user "${name}" may not create or change them`;
     await expect(migrateAs(guest, later)).rejects.toThrow(refusal);
     expect(await versionsIn(url)).toEqual([{ version: MIGRATIONS.length }]);
     await migrateAs(url, later);

@@ -8,7 +8,7 @@ import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal
 
 type Waiting = (answer: SandboxAnswer) => void;
 
-/** Environment variables of the sandbox's host process: program locations and the network proxy. */
+/** Environment variables that the sandbox's host process inherits, such as the addresses of the network proxy. */
 const PASSED_ON = [
   'HOME',
   'LANG',
@@ -35,14 +35,15 @@ export interface SandboxedCommand {
   /** Data for the command's descriptors from 3 on. */
   readonly inputs: readonly Uint8Array[];
   /**
-   * Moves away the files that the command created and that other programs would execute or obey. Returns these files.
+   * Moves away the files that the command created or changed and that other programs would execute or obey. Returns the
+   * moved files, and the files that could not be moved.
    */
   readonly finish: () => Promise<readonly MovedEntry[]>;
 }
 
 /**
  * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process alive,
- * and ends with this process. Errors are ToolCallErrors that name the missing part.
+ * and ends with this process. Its errors are ToolCallErrors that name the obstacle.
  */
 export class Sandbox {
   readonly #options: SandboxOptions;
@@ -197,7 +198,7 @@ function homeOf(): string | undefined {
 }
 
 function ended(id: number): SandboxAnswer {
-  return { id, ok: false, reason: 'its process ended', isTooLong: false };
+  return { id, ok: false, reason: 'the process of the sandbox ended', isTooLong: false };
 }
 
 function passedOn(): Record<string, string> {

@@ -4,9 +4,9 @@ const MAX_BYTES = 64 * 1024;
 const COMMENT = /^\s*(?:[#;].*)?$/;
 const SECTION = /^\s*\[(core|user|init|pull|extensions)\]\s*$/i;
 const NAMED_SECTION = /^\s*\[(remote|branch) "[\w./-]+"\]\s*$/i;
-/** A setting without quotes and backslashes, which could continue a value on the next line. */
+/** A setting without quotes and without backslashes, because a backslash can continue a value on the next line. */
 const SETTING = /^\s*([a-z]+)\s*=\s*([^"\\]*)$/i;
-/** Settings that `git init`, `git clone` and `git branch` write. None of them names a program or another file. */
+/** Common settings of repositories. None of them names a program or a file that git obeys. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   core: `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf
     eol`.split(/\s+/),

@@ -6,8 +6,9 @@ import type { MovedEntry } from './messages.js';
 import { ProtectedSearch, type ProtectedEntries, type ProtectedEntry } from './protected-entries.js';
 
 /*
- * Prevents a command from changing files that other programs execute or obey. Existing files are mounted read-only.
- * Files that appear while the command runs are renamed afterwards, so that they have no effect.
+ * Prevents a command from changing files that other programs execute or obey. Existing files are mounted read-only, up
+ * to `MAX_MOUNTS`. After the command, new files and changed files without a mount are renamed, so that they have no
+ * effect.
  */
 
 export interface GuardedFolders {
@@ -57,7 +58,7 @@ export class Guard {
     };
   }
 
-  /** Moves new entries away. Call it after all processes of the command have ended. */
+  /** Moves new and changed entries away. The caller first waits until all processes of the command have ended. */
   after(guarded: Guarded): MovedEntry[] {
     const moved: MovedEntry[] = [];
     for (let round = 0; round < MAX_ROUNDS; round += 1) {

@@ -20,7 +20,7 @@ export function withMoreOptions(line: string): string {
   return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;
 }
 
-/** The bytes for the descriptor of these options. */
+/** The bytes of the options for their descriptor: a NUL byte ends each option. */
 export function optionBytes(options: readonly string[]): Buffer {
   return Buffer.from(options.map((option) => `${option}\0`).join(''));
 }

@@ -73,7 +73,10 @@ function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, pla
   return secrets;
 }
 
-/** The home folders according to the environment and to the system. A user may have none. */
+/**
+ * The user's home folders according to the environment and to the system, and all folders in `/home` for root. A user
+ * may have no home folder.
+ */
 function homesOf(environment: NodeJS.ProcessEnv): string[] {
   // defence: other-homes-hidden-from-root, without it: const others: string[] = [];
   const others = process.geteuid?.() === 0 ? listed('/home').map((name) => join('/home', name)) : [];

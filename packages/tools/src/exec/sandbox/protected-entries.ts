@@ -26,7 +26,10 @@ const GIT = 'git runs its hooks and obeys its configuration';
 const CONTROLS = new Set(['config.worktree', 'commondir', 'gitdir']);
 const HOOKS = 'hooks';
 
-/** Time for which a folder must be unchanged before its listing is cached, in ms, because file times can be coarse. */
+/**
+ * Time for which a folder must have been unchanged before its listing can be reused, in ms, because file times can be
+ * coarse.
+ */
 const SETTLED_MS = 2000;
 
 interface Listing {
@@ -40,7 +43,7 @@ interface Listing {
   readonly isRepository: boolean;
 }
 
-/** Searches folders, and caches the listings of unchanged ones. */
+/** Finds the protected entries in folders. Reuses the listings of unchanged folders. */
 export class ProtectedSearch {
   #listings = new Map<string, Listing>();
 
@@ -169,8 +172,8 @@ function isSecondName(folder: string): boolean {
 const PLAIN_NAMES = PROTECTED_NAMES.map(({ name }) => name).filter((name) => !name.startsWith('.'));
 
 /**
- * Rejects nearly all names fast: protected names start with a dot or with a name in `PLAIN_NAMES`, or have unusual
- * characters.
+ * Returns false for nearly all names, without a search of the rules: protected names start with a dot or with a name in
+ * `PLAIN_NAMES`, or have unusual characters.
  */
 function mayBeProtected(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);

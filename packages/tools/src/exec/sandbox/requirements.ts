@@ -4,8 +4,8 @@ import { delimiter, isAbsolute, join, sep } from 'node:path';
 /** The programs that make up the sandbox, by absolute path. */
 export interface SandboxPrograms {
   /**
-   * The search path for these programs and the shell: the host's PATH without folders that a command could have written
-   * to.
+   * The search path for these programs and the shell: the host's PATH and the system's folders, without folders that a
+   * command could have written to.
    */
   readonly path: string;
   readonly bubblewrap?: string;
@@ -77,7 +77,8 @@ export function refusedBySystem(detail: string): SandboxRefusal {
   return {
     reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}.`,
     fix:
-      'Let unprivileged programs make user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 ' +
+      'If the system forbids user namespaces for unprivileged programs, allow them: ' +
+      'sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 ' +
       `(Ubuntu), or sudo sysctl -w kernel.unprivileged_userns_clone=1 (older Debian). ${OPT_OUT}`,
   };
 }

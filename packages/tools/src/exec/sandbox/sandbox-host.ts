@@ -16,8 +16,8 @@ import { obstacles } from './requirements.js';
 import { systemCallFilter } from './system-calls.js';
 
 /*
- * A separate process for the package that creates sandboxes. It turns a command into the shell line that starts the
- * command inside a sandbox; the tool itself runs that line.
+ * A separate process for the package that creates sandboxes. The process turns a command into the shell line that
+ * starts the command inside a sandbox; the tool itself runs that line.
  *
  * The package has one configuration per process, listens to the process's signals, and protects files in the current
  * folder by creating empty ones there. In this process, the configuration and the signals belong to the host alone, and
@@ -53,7 +53,7 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 process.on('disconnect', () => void end());
-// The tool process handles signals to the whole group (Ctrl-C). This process ends when the tool ends.
+// The tool process handles signals to the whole group (Ctrl-C). This process ends when the tool process ends.
 process.on('SIGINT', () => undefined);
 process.on('message', (request: SandboxRequest) => {
   work(request).then(
@@ -91,8 +91,8 @@ async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap
 }
 
 /**
- * Removes the files that the package created for the command. Moves away the files that the command created and that
- * other programs would execute or obey.
+ * Removes the files that the package created for the command. Moves away the files that the command created or changed
+ * and that other programs would execute or obey.
  */
 function finish(wrapped: number): readonly MovedEntry[] {
   const guarded = running.get(wrapped);
@@ -189,8 +189,8 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
 
 /**
  * Whether the package, and not this host, protects a read-only path. The package also prevents renaming of the folders
- * above the path. On Linux, this host therefore mounts deeper entries itself, except near hidden paths, so that their
- * folders can still be moved.
+ * above the path. On Linux, this host therefore mounts deeper entries itself, so that the folders above them can still
+ * be renamed. Near hidden paths, the package protects all entries.
  */
 function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
   if (hasPattern(path)) return false;

@@ -170,7 +170,7 @@ export const HOME_SECRETS = [
 export const HOME_EXCEPTIONS = ['.config/git/config', '.config/git/ignore', '.config/git/attributes'];
 /** Histories of shells, interpreters and pagers: `.bash_history`, `.node_repl_history`, `.lesshst`. */
 export const HISTORY = /^\.(?:.*history|lesshst|viminfo|histfile|zsh_sessions)$/;
-/** Host variables that name the locations of keys. */
+/** Host variables that contain the paths of files and folders with keys, tokens or typed input. */
 export const POINTERS = [
   'AWS_WEB_IDENTITY_TOKEN_FILE',
   'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',

@@ -13,7 +13,7 @@ interface Rule {
   /** The call's number for a processor; undefined if the processor does not have the call. */
   readonly x64?: number;
   readonly arm64?: number;
-  /** The conditions, which must all hold. Without conditions, the call is always rejected. */
+  /** If all of these conditions hold, the filter rejects the call. Without conditions, it always rejects the call. */
   readonly when?: readonly Condition[];
   readonly error: number;
 }
@@ -68,7 +68,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ioUringSetup: { x64: 425, arm64: 425, error: ENOSYS },
   // defence: no-clone3
   clone3: { x64: 435, arm64: 435, error: ENOSYS },
-  // With its own namespace a command could mount control groups, and freeze or kill its host.
+  // With its own control group namespace, a command could mount control groups, and freeze or kill the host process.
   // defence: no-cgroup-namespace-by-unshare
   unshare: { x64: 272, arm64: 97, when: cgroup, error: EPERM },
   // defence: no-cgroup-namespace-by-clone
@@ -114,12 +114,12 @@ const ERROR = 0x00050000;
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
-/** The first number of the calls of x32 programs, which have a second number for every call. */
+/** The first call number of x32 programs. These programs have a second number for every call. */
 const X32 = 0x40000000;
 
 /**
- * The first instructions of the filter for one processor. They reject all calls of 32-bit programs, which have other
- * numbers.
+ * The first instructions of the filter for one processor. They reject all calls of 32-bit programs, because the calls
+ * of these programs have other numbers.
  */
 function entry(processor: Processor): Buffer[] {
   // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
@@ -144,7 +144,10 @@ function check(rule: Rule, processor: Processor): Buffer[] {
   return [instruction(EQUAL, number, 0, block.length), ...block];
 }
 
-/** Continues with the next instruction if the condition holds; otherwise skips `rest` instructions. */
+/**
+ * The instructions that test a condition. If the condition holds, the filter continues with the next instruction;
+ * otherwise it skips `rest` instructions.
+ */
 function test(condition: Condition, rest: number): Buffer[] {
   const load = instruction(LOAD, 16 + 8 * condition.argument);
   if ('mask' in condition) return [load, instruction(ANY_BIT, condition.mask, 0, rest)];

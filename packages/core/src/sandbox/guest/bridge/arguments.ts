@@ -22,8 +22,8 @@ function quoteName(name: string): string {
 }
 
 /**
- * JSON text of an object whose own members are plain data with only one possible JSON form; empty for any other
- * value. Most arguments are such objects, and `stringify` takes three times as long for them.
+ * JSON text of an object whose own members are all strings, numbers or booleans; empty for any other value. Most
+ * arguments are such objects, and `stringify` takes three times as long for them.
  */
 function writeFlat(value: unknown): string {
   if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== Object.prototype) return '';
@@ -55,7 +55,10 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** The arguments as JSON text. If a getter or a toJSON throws an error, the record of the error gets the path. */
+/**
+ * The arguments as JSON text. If a getter or the toJSON of a member throws an error, `whyNotWritten` returns the path
+ * of that member.
+ */
 function writeArgs(value: unknown): string | undefined {
   let flat = '';
   try {

@@ -1,5 +1,5 @@
-// The bridge gives each call the next index, writes it to the outbox, and stores its promise in `promises`. The host
-// reads the outbox when the guest has nothing left to do, and later settles calls by their indices.
+// The bridge gives each call the next index, writes the call to the outbox, and stores its promise in `promises`. The
+// host reads the outbox when the guest has nothing left to do, and later settles calls by their indices.
 import { freeze, parse, Promise, stringify } from '../primordials.js';
 import { argumentsProblem, writeArguments } from './arguments.js';
 import { defineHidden, makeError } from './errors.js';
@@ -17,7 +17,7 @@ let toolCalls = 0;
 let builtinCalls = 0;
 const resolvers: (Resolve | undefined)[] = [];
 const rejecters: (Reject | undefined)[] = [];
-/** The host reads these promises to find the calls that the script still awaits. */
+/** The host reads these promises to find the calls whose results the script can no longer observe. */
 export const promises: (Promise<unknown> | undefined)[] = [];
 
 let notifyHost: () => void = () => {};
@@ -38,8 +38,8 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 };
 
 /**
- * `quotedName` is JSON. `isBuiltin`: the call goes to one of the bridge's own functions (sleep, catalog). Such a call
- * is not a tool call and has its own budget.
+ * `quotedName` is JSON. `isBuiltin`: the call goes to a function of the bridge, such as `sleep` or `catalog.search`.
+ * Such a call is not a tool call and has its own budget.
  */
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
@@ -107,7 +107,7 @@ export function settle(batchText: string): void {
 
 function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
-  // The outcome of the call is unknown. The host decides whether the script may retry it.
+  // If the outcome of the call is unknown, the script may request a retry. The host decides about this request.
   const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
   if (status === 'unknown' && typeof idempotencyKey === 'string')
     defineHidden(

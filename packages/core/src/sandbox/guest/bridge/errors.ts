@@ -4,7 +4,7 @@ import { weakSet } from './captured.js';
 
 /** The bridge's own record of an error that it created. */
 interface ErrorRecord {
-  /** The call that rejected with this error. */
+  /** The index of the call that rejected with this error. */
   readonly call?: number;
   readonly code: string;
   /** The script's frame at that call, from the host. */

@@ -34,7 +34,7 @@ import { NOT_SHOWN, readText, stackOf, titleOf } from './stacks.js';
 const MAX_TEXT = 8192;
 const MAX_DEPTH = 6;
 const MAX_MEMBERS = 100;
-/** The minimum size of a value, which also limits the number of values that are read. */
+/** The minimum number of characters that a value counts as. It also limits the number of values that are read. */
 const MIN_UNITS = 2;
 
 /** A value that is being shown, and the chain of values that hold it. */

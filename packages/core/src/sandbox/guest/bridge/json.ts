@@ -19,8 +19,9 @@ import { readText } from './stacks.js';
 const MAX_DEPTH = 100;
 
 /**
- * The reason why JSON cannot represent a value, or the path of the member whose own code threw. `writeJson` sets it
- * before it throws, and its caller reads it.
+ * The path of the member that JSON cannot represent, and the reason. If a getter or the toJSON of a member threw an
+ * error: the path of that member, and an empty reason. `writeJson` sets this variable before it throws, and its caller
+ * reads it.
  */
 let problem = { path: '', reason: '' };
 export const NOT_CARRIED = freeze({ __proto__: null });
@@ -37,7 +38,7 @@ const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   Object: true,
   Array: true,
-  // JSON gets the error's name and message.
+  // `errorAsData` makes the JSON form of errors.
   Error: true,
   Boolean: true,
   Number: true,
@@ -68,7 +69,7 @@ function refuseClass(name: string, prototype: object): void {
   weakSet(refusals, prototype, article + name + (instead === undefined ? '' : '; ' + instead));
 }
 
-/** The host calls this once, after all classes of the realm exist. */
+/** Fills `refusals`. `makeGuest` calls this function once, after the standard library was installed. */
 export function refuseClassesOf(holders: readonly object[]): void {
   for (const holder of holders) {
     for (const name of ownKeys(holder)) {
@@ -107,7 +108,7 @@ function whyNotCarried(value: unknown): string | undefined {
 
 /**
  * An error as data: its name and message, the errors that it holds, and the members that the script has added.
- * `reading` is called with the name of each member before the member is read.
+ * `reading` is called with the name of each held error and of each added member before that member is read.
  */
 function errorAsData(error: Error, reading: (name: string) => void): object {
   const data = create(null) as Record<string, unknown>;
@@ -181,9 +182,10 @@ function keyAfter(holder: object, key: string | undefined): string | undefined {
 }
 
 /**
- * JSON text of a value; undefined for undefined. Throws NOT_CARRIED, with its reason set, if JSON would lose or reject
- * a part of it. If a getter or a toJSON throws, sets the path to it and rethrows the error. Every getter and toJSON
- * runs once, and their results follow the same rules. `cut`: returns the replacement of a member.
+ * JSON text of a value; undefined for undefined. If JSON would lose or reject a part of the value, throws NOT_CARRIED,
+ * and `whyNotWritten` returns the path of that part and the reason. If a getter or the toJSON of a member throws an
+ * error, rethrows the error, and `whyNotWritten` returns the path of that member. Every getter and toJSON runs once,
+ * and their results follow the same rules. `cut`: returns the replacement of a member.
  */
 export function writeJson(value: unknown, root: string, cut?: Cut): string | undefined {
   const at = new Descent(root);
@@ -228,8 +230,8 @@ export function writeJson(value: unknown, root: string, cut?: Cut): string | und
 const MIN_UNITS = 2;
 
 /**
- * The JSON text of a value. A text longer than `units` is truncated and ends with `…`. `write` calls its argument for
- * every member, as `stringify` does, so the work is bounded too.
+ * The JSON text of a value. A text longer than `units` is truncated and ends with `…`. `write` must call its argument
+ * for every member, as `stringify` calls its replacer. The argument shortens large members, so the work is bounded too.
  */
 export function startOfJson(units: number, write: (cut: Cut) => string | undefined): string | undefined {
   let room = units;

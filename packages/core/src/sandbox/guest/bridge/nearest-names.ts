@@ -39,7 +39,10 @@ function bestOf(scored: readonly ScoredName[]): string[] {
   return best;
 }
 
-/** The number of pairs of words, one from each name, that are equal or of which one begins with the other. */
+/**
+ * The number of pairs of words, one from each name, that are equal or of which one begins with the other. Words of
+ * fewer than three characters do not count.
+ */
 function countShared(wantedTokens: readonly string[], tokens: readonly string[]): number {
   let shared = 0;
   for (let left = 0; left < wantedTokens.length; left++) {

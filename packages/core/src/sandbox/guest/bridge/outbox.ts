@@ -18,7 +18,10 @@ export const outbox = {
   droppedProgress: 0,
 };
 
-/** Returns the message of this segment and empties the outbox. The message is empty if nothing happened. */
+/**
+ * Returns the message of this segment and empties the outbox, except for the end of the script. The message is empty if
+ * nothing happened.
+ */
 export function flush(): string {
   const hasDropped = outbox.droppedLogs + outbox.droppedProgress > 0;
   const isQuiet =

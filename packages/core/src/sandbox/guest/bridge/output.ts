@@ -19,7 +19,7 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   try {
     text = makeLine(makeText);
   } catch {
-    // Reading the label threw an error.
+    // Making the text threw an error, for example in a getter of a table's row. The line then shows NOT_SHOWN.
   }
   // defence: budget-after-log-text
   if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {

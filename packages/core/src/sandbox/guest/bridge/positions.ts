@@ -39,7 +39,10 @@ function isRunAt(pieces: Line, at: number, column: number): boolean {
   return pieces[at]! <= column && pieces[at + 4] === pieces[at + 1] && sourceColumns === columns;
 }
 
-/** Each number of the text is the difference from the previous number of the same kind. */
+/**
+ * Each number of the text is the difference from the previous number of the same kind. The columns of the code start
+ * again at 0 on each line.
+ */
 function readPositions(): Line[] {
   const lines = parse(positionsText) as Line[];
   let line = 0;

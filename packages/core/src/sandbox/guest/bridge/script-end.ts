@@ -72,7 +72,10 @@ function largestKeys(value: unknown): string[] {
 
 const NOT_ASCII = /[^\0-\x7f]/u;
 
-/** UTF-8 length of JSON text. Comparing characters takes half as long as a call for each character. */
+/**
+ * UTF-8 length of JSON text; for a text that is certainly within the limit, the number of its characters. Comparing
+ * characters takes half as long as a call for each character.
+ */
 function byteLength(text: string): number {
   let bytes = text.length;
   if (bytes * 3 <= limits.result || !matches(NOT_ASCII, text)) return bytes;

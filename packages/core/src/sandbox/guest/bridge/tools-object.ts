@@ -1,6 +1,6 @@
 // The tools object is created on demand: a script rarely uses more than a few of many tools. Each namespace is a proxy
 // over a null-prototype object that cannot be extended. A member starts as the text of the tool's full name (or, for a
-// namespace, as an object of such texts) and becomes a read-only function when it is first read.
+// namespace, as an object of such texts) and becomes a read-only function or namespace when it is first read.
 import {
   create,
   defineProperty,
@@ -59,7 +59,8 @@ function fillRoot(): void {
   for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
   if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
   preventExtensions(rootNamespace);
-  // This must be the last line: if the heap is full before this line, the next read of a member starts again.
+  // This must be the last line: if the heap is full before this line, the next access to the root reads the names
+  // again.
   toolsText = '';
 }
 

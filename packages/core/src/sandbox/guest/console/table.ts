@@ -10,8 +10,8 @@ const MAX_COLUMNS = 20;
 type Row = readonly [index: unknown, value: unknown];
 
 /**
- * A table with a line for each entry and a column for each member that any entry has. An entry that is not an object
- * appears in the column "value".
+ * A table with a line for each entry. `wanted`: the names of the columns; if it is not an array, each member that any
+ * entry has is a column. An entry that is not an object appears in the column "value".
  */
 export function tableOf(data: object, wanted: unknown, show: Show): string {
   const { rows, count } = rowsOf(data);
@@ -52,7 +52,7 @@ function take<Item>(count: number, max: number, read: (at: number) => Item): Ite
   return items;
 }
 
-/** The names of a value's members; undefined for a value without members to show. */
+/** The names of a value's members; undefined if the value is not an object or throws when it is read. */
 function namesOf(value: unknown): string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   try {

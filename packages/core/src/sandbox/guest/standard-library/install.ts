@@ -1,7 +1,8 @@
 // Installs the standard library: the globals of ordinary JavaScript that the engine does not have itself.
 //
-// The guest installs it once, in a realm that has only the language's own intrinsics. It leaves no mutable state:
-// afterwards, `lockdown.ts` freezes every intrinsic and everything reachable from the global object.
+// The guest installs the library once, in a realm that has only the language's own intrinsics. Afterwards,
+// `lockdown.ts` freezes every intrinsic and everything reachable from the global object, so scripts cannot change the
+// library.
 import { Symbol } from '../primordials.js';
 import { defineMembers, named, tag } from './define.js';
 import { installLocaleMethods, makeIntl } from './intl/intl.js';

@@ -1,8 +1,8 @@
 // structuredClone.
 //
 // One pass makes the copy: `copies` maps every object already met to its copy, so that cycles and shared objects keep
-// their shape. A getter of the engine that throws for every other kind decides the kind of an object; no property that
-// a script can set decides it.
+// their shape. A getter or a method of the engine that throws for every other kind decides the kind of most objects.
+// The members of an object never decide its kind, because a script can set them.
 
 import {
   apply,
@@ -74,7 +74,7 @@ const setSize = getter(Set.prototype, 'size');
 const setForEach = Set.prototype.forEach;
 const setAdd = Set.prototype.add;
 
-// Copies of views are created with these constructors, found by name.
+// The constructors for copies of typed arrays, by name.
 const typedArrays: Record<string, Uint8ArrayConstructor | undefined> = { __proto__: null as never };
 for (const name of (
   'Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array BigInt64Array ' +
@@ -88,7 +88,7 @@ for (const name of ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 
   errors[name] = (globalThis as unknown as typeof errors)[name];
 }
 
-// The first cloner whose `read` does not throw makes the copy.
+// The first kind whose `read` does not throw makes the copy.
 const kinds: readonly Kind[] = [
   { read: dateTime, copy: (value) => new Date(apply(dateTime, value as Date, [])) },
   { read: mapSize, copy: copyMap },
@@ -103,7 +103,7 @@ const kinds: readonly Kind[] = [
   })),
 ];
 
-// Objects with internal state that cannot be copied.
+// The prototypes of objects whose internal state cannot be copied.
 const refusedPrototypes: readonly object[] = [
   Promise.prototype,
   WeakMap.prototype,

@@ -1,8 +1,10 @@
 // TextEncoder and TextDecoder.
 //
-// The engine converts fastest through text whose characters are bytes ("binary text", U+0000 to U+00FF): base64
-// converts it to bytes and back; (un)escape with encode/decodeURIComponent convert it to UTF-8 text and back. All these
-// conversions are native. The decoder below runs only for input that is not well-formed UTF-8.
+// The fastest conversions of the engine use texts whose characters are bytes ("binary text", U+0000 to U+00FF). `btoa`
+// and `atob` convert between such a text and base64, which the engine converts to bytes and back.
+// `unescape(encodeURIComponent(text))` converts a text to its UTF-8 as binary text, and
+// `decodeURIComponent(escape(binary))` converts the binary text back. `decodeDamagedUtf8` runs only for input that is
+// not well-formed UTF-8.
 
 import {
   ArrayBuffer,

@@ -1,6 +1,6 @@
-// Features that the guest needs from its engine and a bare V8 realm lacks: browser globals, and features that older
-// releases of V8 do not have yet. They are provided before `primordials.ts` is evaluated, so that it finds the same
-// language as in QuickJS.
+// Features that the guest needs from its engine and that a bare V8 realm lacks: browser globals, and features that
+// older releases of V8 do not have yet. They are provided before `primordials.ts` is evaluated, so that this module
+// finds the same language as in QuickJS.
 
 const { defineProperty, getPrototypeOf } = Reflect;
 
@@ -68,7 +68,7 @@ function notBase64(what: string): Error {
   return new DOMException(what, 'InvalidCharacterError');
 }
 
-/** Helpers of iterators, for releases of V8 before 12. */
+/** Iterator helpers, for releases of V8 before 12.2. */
 function makeIteratorHelpers(): Record<PropertyKey, unknown> {
   return {
     *map(this: Iterable<unknown>, change: (value: unknown, index: number) => unknown) {
@@ -139,7 +139,7 @@ function makeIterator(prototype: object): object {
   return made;
 }
 
-/** Operations of sets, for releases of V8 before 12. */
+/** Set methods, for releases of V8 before 12.2. */
 function makeSetMethods(): Record<PropertyKey, unknown> {
   const valuesOf = (other: Iterable<unknown> & ReadonlySet<unknown>) => new Set(other.keys());
   type Other = Iterable<unknown> & ReadonlySet<unknown>;

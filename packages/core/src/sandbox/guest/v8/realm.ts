@@ -58,7 +58,7 @@ let place = '0,0;';
 const rawStacks = new WeakMap<object, string>();
 /** Returns the stack of an error as the script sees it. */
 let present: ((error: object) => unknown) | undefined;
-/** Errors that scripts, not the engine, have created. */
+/** Errors that were created with the classes of `replaceClass`, and not by the engine. */
 const scriptsOwn = new WeakSet<object>();
 
 function frames(sites: readonly Site[]): string {
@@ -130,7 +130,10 @@ export function limitOf(error: unknown): 'S' | 'M' | '-' {
   return message === 'Array buffer allocation failed' ? 'M' : '-';
 }
 
-/** Returns a class that creates the engine's own errors, and records that a script created them. */
+/**
+ * Replaces a global error class with one that creates the same errors and adds them to `scriptsOwn`. Returns the new
+ * class.
+ */
 function replaceClass(name: string, Native: ErrorConstructor): ErrorConstructor {
   const made = function (...values: unknown[]) {
     const error = construct(Native, values, new.target ?? made) as object;
@@ -208,7 +211,7 @@ function replaceDate(): void {
   defineProperty(globalThis, 'Date', { value: made, ...hidden });
 }
 
-/** The constructors of functions create code from text. Scripts can reach only the replacements, which throw. */
+/** Removes `eval`, and replaces the constructors of functions, which create code from text. The replacements throw. */
 function removeDynamicCode(): void {
   const kinds = {
     Function: () => {},

@@ -111,8 +111,8 @@ function compare(first: string, second: string, settings: Collation): number {
   return result;
 }
 
-// Compares two texts without sort keys. Returns undefined if a text is not plain ASCII up to the first letter that
-// differs.
+// Compares two texts without sort keys. Returns undefined if the options require sort keys, or if a text is not plain
+// ASCII up to the first letter that differs.
 function comparePlain(
   first: string,
   second: string,

@@ -2,8 +2,8 @@
 //
 // Each formatter has a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}'. The pattern is created once
 // from the options, with the fields in the order of en-US. To format a date, the formatter replaces each field with its
-// value. The guest's own time zone is UTC. Named zones are refused, because the guest does not include their tables;
-// fixed offsets ('+05:30') work.
+// value. The guest's own time zone is UTC. Other named zones are refused, because the guest does not include their
+// tables; fixed offsets ('+05:30') work.
 
 import { apply, Boolean, Date, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 import { choice, LOCALE, readOptions, whole, type Options } from './options.js';

@@ -20,7 +20,7 @@ import { requestedLocales } from './options.js';
 
 type Formatter = new (locales?: unknown, options?: unknown) => object;
 
-/** Replaces the engine's own methods with methods for en-US. */
+/** Replaces the engine's methods that use a locale. The new methods always use en-US. */
 export function installLocaleMethods(): void {
   defineMembers(Number.prototype, numberMethods);
   defineMembers(BigInt.prototype, bigintMethods);

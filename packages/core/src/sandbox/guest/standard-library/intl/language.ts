@@ -109,7 +109,7 @@ function requireText(item: unknown): string {
   throw new TypeError('Intl.ListFormat takes a list of strings');
 }
 
-/** The text between two items, and the text before the last one. */
+/** The text between two items, and the text before the last item. */
 function listMarks(type: ListType, style: Width, count: number): [string, string] {
   if (type === 'unit') return style === 'narrow' ? [' ', ' '] : [', ', ', '];
   if (type === 'conjunction' && style === 'narrow') return [', ', ', '];

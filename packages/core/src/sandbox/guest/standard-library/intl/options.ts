@@ -1,6 +1,7 @@
 // Locales and options of Intl.
 //
-// English (en-US) is the only locale. Other locales are accepted and get en-US, as Intl does for locales without data.
+// English (en-US) is the only locale. Other locales are accepted, but the result is that of en-US, as in an Intl
+// without data for those locales.
 import { Array, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 
 export const LOCALE = 'en-US';

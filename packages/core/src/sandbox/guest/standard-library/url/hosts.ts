@@ -1,8 +1,7 @@
 // The hosts of URLs.
 //
-// This parser differs from the standard (url.spec.whatwg.org) for hosts that are not ASCII: it maps them by NFKC and
-// lower case instead of the tables of UTS 46, and writes them in Punycode. It does not change labels that begin with
-// "xn--".
+// This parser differs from the standard (url.spec.whatwg.org) in two ways. It maps hosts that are not ASCII by NFKC and
+// lower case instead of the tables of UTS 46. It does not validate labels that begin with "xn--".
 import { Array, Math, Number, parseInt } from '../../primordials.js';
 import { CONTROL_SET, INVALID, percentDecode, percentEncode } from './percent-encoding.js';
 

@@ -1,4 +1,5 @@
-// The setters of the class URL. An invalid value changes nothing.
+// The setters of the class URL. An invalid value changes nothing; a valid host with an invalid port changes only the
+// host.
 import { parseHost } from './hosts.js';
 import { INVALID } from './percent-encoding.js';
 import {
