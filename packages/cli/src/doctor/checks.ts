@@ -12,7 +12,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
 /**
- * One finding. `fix` tells how to correct the problem; undefined if there is no problem, or no known way to correct it.
+ * One finding. `fix` says how to correct the problem; undefined if there is no problem, or no known way to correct it.
  */
 export interface Check {
   name: string;

@@ -3,7 +3,7 @@ import { UsageError } from '../usage-error.js';
 
 /**
  * Asks the user at the terminal. Returns true only for `y` and `yes`. Without a terminal, throws a UsageError with
- * `advice`, which tells the user what to do instead.
+ * `advice`, which says what to do instead.
  */
 export async function agrees(question: string, advice: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UsageError(`There is no terminal for the question. ${advice}`);

@@ -30,7 +30,7 @@ export interface ThreadSettings {
   readonly database: ThreadDatabase;
   readonly workspace: string;
   readonly agent: CurrentInstructions;
-  /** Whether the model is told about the conversation's stored files. */
+  /** Whether the model reads a list of the conversation's stored files. */
   readonly announcesFiles: boolean;
   /** Called once if the conversation is no longer stored. */
   readonly onLost: (message: string) => void;

@@ -12,7 +12,7 @@ export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWr
 
 /**
  * Tokens by price category. Some formats include cached tokens in the input, and others count them separately. Some
- * servers count reasoning separately from the output. The total tells these cases apart.
+ * servers count reasoning separately from the output. The total shows which case applies.
  */
 export function billedTokens(usage: Usage): {
   /** Input tokens that were neither read from the cache nor written to it. */

@@ -75,7 +75,7 @@ export function withoutImageData<Value>(value: Value, holders: readonly unknown[
   return carriesData ? (strip(value, repeated, 0) as Value) : value;
 }
 
-/** Shorter data is not an image, and other texts may contain the same characters by chance. */
+/** Shorter data is not an image, and other texts may contain the same characters. */
 const MIN_REPEATED_LENGTH = 64;
 
 function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): unknown {

@@ -220,7 +220,7 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
-  /** Forgets the callbacks of the timers that the script cleared in its last turn. */
+  /** Drops the callbacks of the timers that the script cleared in its last turn. */
   clearCallbacks(callIndexes: readonly number[]): void {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }

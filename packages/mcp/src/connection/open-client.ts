@@ -14,7 +14,7 @@ import { GuardedStdio } from './guarded-stdio.js';
 import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
 import { messageOf, oneLine } from './readable.js';
 
-/** The connection could not be opened. The message tells the user the problem and its fix. */
+/** The connection could not be opened. The message names the problem and its fix. */
 export class ConnectError extends Error {
   /** Whether a retry is useless until the user has acted. */
   readonly needsUser: boolean;

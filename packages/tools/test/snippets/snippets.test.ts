@@ -212,7 +212,7 @@ describe('a saved script', () => {
     const unknown = "return await tools.snippets.run({ name: ['one'].join() }).catch((error) => error.message)";
     expect(await value(unknown)).toMatch(/Write its name as a literal/u);
     const operation = await harness.callTool('snippets.run', { name: 'one' }, { threadId: 'thr_a' });
-    expect(operation.error?.message).toMatch(/in a script/u);
+    expect(operation.error?.message).toMatch(/in the script/u);
     expect(
       await value(`await tools.snippets.run({ name: 'one' });
         return await tools.spawn.exec('snippets.run', { name: 'one' }).done.catch((error) => error.message)`),

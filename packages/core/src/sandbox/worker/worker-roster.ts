@@ -131,7 +131,7 @@ export class WorkerRoster {
    * were ready.
    */
   replaceLost(worker: WorkerThread): boolean {
-    this.#forget(worker);
+    this.#removeLive(worker);
     this.#retiring.delete(worker);
     const isSpare = worker === this.#spare;
     if (isSpare) this.#spare = undefined;
@@ -211,12 +211,12 @@ export class WorkerRoster {
   }
 
   #end(worker: WorkerThread): void {
-    this.#forget(worker);
+    this.#removeLive(worker);
     void worker.terminate();
   }
 
   /** Removes a worker that has ended, or is about to end, from the live ones. */
-  #forget(worker: WorkerThread): void {
+  #removeLive(worker: WorkerThread): void {
     if (this.#live.delete(worker)) this.#droppedBefore += worker.droppedInstances;
   }
 

@@ -144,7 +144,7 @@ interface Weighed {
   readonly order: number;
   readonly message: () => string;
   readonly hint: () => string | undefined;
-  /** Of several diagnostics with equal keys and severities, only the first is reported. */
+  /** The checker reports only the first of several diagnostics with equal keys and severities. */
   readonly key: string;
 }
 
