@@ -23,12 +23,14 @@ const SLOW = [
 
 /** Slow ones whose files share processes, like `SHARED`. */
 const SLOW_SHARED = [
+  'packages/core/test/{hostile/hostile,sandbox/slow-lane,stores/file-lock,tools/schema-agreement,type-checker/pool}.test.ts',
   'packages/cli/test/approvals/{always,server-form,suspend}.test.ts',
   'packages/cli/test/chat/{agents,final-answer,one-prompt,threads}.test.ts',
   'packages/cli/test/commands/{keys,missing-places,run}.test.ts',
+  'packages/cli/test/configuration/configuration.test.ts',
   'packages/cli/test/mcp/*.test.ts',
   'packages/mcp/test/{gateway,hostile-server,reference-servers,trust}.test.ts',
-  'packages/tools/test/{search/few-descriptors,undo/undo}.test.ts',
+  'packages/tools/test/{patch/diffs,search/few-descriptors,undo/undo}.test.ts',
 ];
 
 /** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
