@@ -13,7 +13,7 @@ const SLOW = [
   'packages/core/test/{mutants,soak}/**/*.test.ts',
   'packages/core/test/suspension/{kills,processes}.test.ts',
   'packages/core/test/hostile/bridge-fuzz.test.ts',
-  'packages/tools/test/{files/{processes,race},exec/{sandbox-*,scarcity},stall,race/race}.test.ts',
+  'packages/tools/test/{files/{processes,race},exec/{sandbox,sandbox-*,scarcity},stall,race/race}.test.ts',
   'packages/cli/test/{start,serve/*,approvals/ask,chat/conversation,chat/waiting}.test.ts',
   'packages/web/test/*.test.ts',
   'examples/**/*.test.ts',
@@ -23,12 +23,20 @@ const SLOW = [
 
 /** Slow ones whose files share processes, like `SHARED`. */
 const SLOW_SHARED = [
-  'packages/core/test/{hostile/hostile,sandbox/slow-lane,stores/file-lock,tools/schema-agreement,type-checker/pool}.test.ts',
+  'packages/core/test/agent/{mutated-streams,same-history-laws}.test.ts',
+  'packages/core/test/corpus/habits.test.ts',
+  'packages/core/test/hostile/hostile.test.ts',
+  'packages/core/test/providers/published-schemas.test.ts',
+  'packages/core/test/sandbox/{captures,slow-lane}.test.ts',
+  'packages/core/test/stores/file-lock.test.ts',
+  'packages/core/test/tools/{declaration-laws,schema-agreement}.test.ts',
+  'packages/core/test/type-checker/pool.test.ts',
   'packages/cli/test/approvals/{always,server-form,suspend}.test.ts',
-  'packages/cli/test/chat/{agents,final-answer,one-prompt,threads}.test.ts',
-  'packages/cli/test/commands/{keys,missing-places,run}.test.ts',
+  'packages/cli/test/chat/{agents,final-answer,one-prompt,recover,sub-agents-and-files,threads}.test.ts',
+  'packages/cli/test/commands/{keys,missing-places,other-commands,run,snippets}.test.ts',
   'packages/cli/test/configuration/configuration.test.ts',
   'packages/cli/test/mcp/*.test.ts',
+  'packages/cli/test/threads/import.test.ts',
   'packages/mcp/test/{gateway,hostile-server,reference-servers,trust}.test.ts',
   'packages/tools/test/{patch/diffs,search/few-descriptors,undo/undo}.test.ts',
 ];

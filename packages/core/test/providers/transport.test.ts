@@ -385,7 +385,7 @@ describe('requests', () => {
 
   test.each(APIS)('%s: a mistake of the host is thrown at once', (api) => {
     expect(() => createProvider(api, { model: '' })).toThrow(ToolscriptUsageError);
-    expect(() => createProvider(api, { model: 'm', baseUrl: 'api.example' })).toThrow(/not a URL/u);
+    expect(() => createProvider(api, { model: 'm', baseUrl: 'api.example' })).toThrow(/not an absolute URL/u);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'file:///x' })).toThrow(/http:/u);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'https://me:secret@x.example' })).toThrow(
       /user name or password/u,

@@ -222,7 +222,7 @@ describe('a server that is stopped', () => {
       const { runId } = await eventually(async () => (await first.stores.runs.list({ state: 'running' })).runs[0]);
       await eventually(async () => (await first.stores.threads.readEvents(runId)).events[2]);
       await first.close({ keepsData: true });
-      expect((await failed)?.message).toContain('stopped before the response ended');
+      expect((await failed)?.message).toContain('so the response was interrupted');
       const second = await openResponsesServer({ folder: first.folder });
       const response = await second.client.responses.retrieve(`resp_${runId}`);
       expect(['queued', 'in_progress']).toContain(response.status);
