@@ -57,6 +57,11 @@ export function failureReason(error: unknown): FailureReason | undefined {
   return (error.data as { reason?: FailureReason } | undefined)?.reason;
 }
 
+/** Whether a change of files failed and could not be reverted completely. */
+export function isIncomplete(error: unknown): boolean {
+  return error instanceof ToolCallError && (error.data as { incomplete?: boolean } | undefined)?.incomplete === true;
+}
+
 export function failureMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -364,6 +364,7 @@ async function settled(ask: () => unknown): Promise<Waited> {
  * aborts first.
  */
 function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T>): Promise<T> {
+  if (signal.aborted) return Promise.resolve(otherwise);
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(otherwise), { once: true });
     run().then(resolve, () => resolve(otherwise));

@@ -75,9 +75,11 @@ describe.each(APIS)('%s', (api) => {
     );
   });
 
-  test('images beside a message of the system fit it', async () => {
+  test('images beside a message of the system are sent, and fit it', async () => {
     const told: OutputItem = { type: 'message', id: 's', role: 'system', content: 'A picture came.', images: [PIXEL] };
-    expect(CHECKS[api](await sentBy(api, { conversation: [user('Go'), told, user('Well?')] }))).toEqual([]);
+    const body = await sentBy(api, { conversation: [user('Go'), told, user('Well?')] });
+    expect(CHECKS[api](body)).toEqual([]);
+    expect(JSON.stringify(body)).toContain(PIXEL.data);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { defineTool } from '@toolscript/core';
 import { ToolCallError, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failureMessage, failureReason } from '../failure.js';
+import { failureMessage, failureReason, isIncomplete } from '../failure.js';
 import { causeOf, changeFiles, commitChanges, type ChangeCause } from '../files/commit.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
@@ -173,10 +173,9 @@ async function planAndCommit(
 
 function withNote(error: unknown, note: string, changes: readonly PatchChange[]): unknown {
   if (!(error instanceof ToolCallError)) return error;
-  const data = error.data as { incomplete?: boolean } | undefined;
-  if (data?.incomplete) return error;
+  if (isIncomplete(error)) return error;
   return new ToolCallError(error.code, `${error.message}${error.message.includes('\n') ? '\n' : ' '}${note}`, {
-    ...data,
+    ...(error.data as object | undefined),
     changes,
   });
 }

@@ -1,5 +1,5 @@
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
-import { failureMessage, failureReason } from '../failure.js';
+import { failureMessage, failureReason, isIncomplete } from '../failure.js';
 import type { ChangeRecords } from '../files/change-records.js';
 import { changeFiles, commitChanges } from '../files/commit.js';
 import type { Workspace } from '../files/workspace.js';
@@ -98,7 +98,7 @@ async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | U
   try {
     return await work();
   } catch (error) {
-    if (failureReason(error) === undefined) throw error;
+    if (failureReason(error) === undefined || isIncomplete(error)) throw error;
     return refusal('changed', failureMessage(error));
   }
 }

@@ -130,7 +130,11 @@ function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSetti
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
     case 'system':
-      return [{ role: 'system', content: turn.text }];
+      return [
+        { role: 'system', content: turn.text },
+        // In this format, only a user's message can contain images.
+        ...(turn.images.length === 0 ? [] : [userMessage(turn.images)]),
+      ];
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':

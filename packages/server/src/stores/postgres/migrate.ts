@@ -3,8 +3,8 @@ import type { PostgresConnection } from './connection.js';
 import type { Place } from './faults.js';
 import { MIGRATIONS } from './migrations.js';
 
-/** SQLSTATE codes for a user who may not create or change tables, and for a server that accepts no writes. */
-const DENIED = new Set(['42501', '25006']);
+/** The SQLSTATE code for a user who may not create or change tables. */
+const DENIED = '42501';
 
 /** SQLSTATE codes for a table, type or sequence that exists already. */
 const EXISTS = new Set(['42P07', '42710', '23505']);
@@ -66,7 +66,7 @@ function migrationFault(error: unknown, version: number, { name, user }: Place):
       `${name} has tables of another program (${message}). Name another database, or another schema in the search_path.`,
       { cause: error },
     );
-  if (!DENIED.has(code)) return error;
+  if (code !== DENIED) return error;
   const needed =
     version === 0
       ? 'has no tables of Toolscript yet'
