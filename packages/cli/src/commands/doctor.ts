@@ -75,7 +75,7 @@ function report(screen: Screen, checks: readonly Check[], configuration: unknown
 }
 
 function verdict(checks: readonly Check[], isWell: boolean, style: Style): string {
-  if (!isWell) return style.red('A required part is missing; see ✗ above.');
+  if (!isWell) return style.red('A required part does not work; see ✗ above.');
   const limited = new Set(checks.filter(({ status }) => status === 'warning').map(({ name }) => visibleLine(name)));
   if (limited.size === 0) return style.green('Every required part works.');
   return style.yellow(

@@ -166,7 +166,7 @@ class TextRun {
       onOutcome?.({ ...outcome, suspension } as Outcome);
     } catch {
       const message =
-        'An approval of the script is pending, but Toolscript could not suspend the script, so the script and the scripts after it did not continue. Check what the script did before you send it again.';
+        'An approval of the script is pending, but Toolscript could not suspend the script, so the script and the scripts after it did not continue. Check the store of scripts, and what the script did before you send it again.';
       this.#emit({ type: 'response_error', code: 'SuspensionError', message });
       this.#emit({ type: 'response_done', status: 'failed' });
     }

@@ -25,7 +25,8 @@ export interface HarnessOptions {
   tools: readonly Tool[];
   /**
    * The tools for scripts and structured calls: the tools of the pack and the named tools. The name of a namespace
-   * (`mcp.github`) stands for all of its tools. Default: all given tools.
+   * (`mcp.github`) stands for all of its tools. Default: all given tools. Tools under `mcp.` also need `mcp: true`, and
+   * `http` needs `http: true`.
    */
   expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
   packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;

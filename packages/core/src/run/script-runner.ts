@@ -200,10 +200,11 @@ function notKept(
       `The script could not be suspended: ${String(error)}. Check the store of scripts.`,
     );
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
-  const failure = scriptFailure(
-    journal === undefined ? 'SuspensionError' : 'StoreError',
-    'An approval of the script is pending, but Toolscript could not suspend the script. Run the script again.',
-  );
+  const problem = 'An approval of the script is pending, but Toolscript could not suspend the script.';
+  const failure =
+    journal === undefined
+      ? scriptFailure('SuspensionError', `${problem} Check what the script did before you run it again.`)
+      : scriptFailure('StoreError', `${problem} Check the store, then call harness.recover(scriptId).`);
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
   );

@@ -1,5 +1,5 @@
 // The child process receives scripts as text, runs each in a separate isolate, and sends its reports as text. It has no
-// access to the host: no environment, no output, no tool.
+// environment variables of the host, no output and no tools, but it has the rights of the host's user.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { bootIsolate, IsolateRun, type BootedIsolate, type IsolatedVm, type IsolateSegment } from './isolate-run.js';
