@@ -21,6 +21,9 @@ const SLOW = [
   'bench/test/economy*.test.ts',
 ];
 
+/** Campaigns do more work in each test. */
+const SLOW_TIMEOUT_MS = 300_000;
+
 /** Slow ones whose files share processes, like `SHARED`. */
 const SLOW_SHARED = [
   'packages/core/test/agent/{mutated-streams,same-history-laws}.test.ts',
@@ -75,8 +78,11 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'slow', include: SLOW } },
-      { extends: true, test: { name: 'slow-shared', include: SLOW_SHARED, isolate: false } },
+      { extends: true, test: { name: 'slow', include: SLOW, testTimeout: SLOW_TIMEOUT_MS } },
+      {
+        extends: true,
+        test: { name: 'slow-shared', include: SLOW_SHARED, isolate: false, testTimeout: SLOW_TIMEOUT_MS },
+      },
       {
         extends: true,
         test: {

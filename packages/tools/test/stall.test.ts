@@ -10,8 +10,8 @@ const MEGABYTE = 1024 * 1024;
 /** The tests use more work in CI; a fault also shows in a part of the work. */
 const IS_CI = process.env['CI'] !== undefined;
 const GLOBS = IS_CI ? 100 : 5;
-const SHORT_LINES = IS_CI ? 900_000 : 120_000;
-const HUNKS = IS_CI ? 16_000 : 4_000;
+const SHORT_LINES = IS_CI ? 400_000 : 120_000;
+const HUNKS = IS_CI ? 8_000 : 4_000;
 const WIDE = IS_CI ? 20_000 : 6_000;
 const LINE_ENDS = (IS_CI ? 9 : 3) * 1024 * 1024;
 const MANY_GLOBS = Array.from({ length: GLOBS }, (_, index) => `${'{a,b}'.repeat(6)}*${index}*a*b*c`);
