@@ -68,6 +68,14 @@ describeWithPostgres('the schema', () => {
     expect(rows).toEqual([{ tablename: 'runs' }]);
   });
 
+  it('of a server that accepts no writes are refused with that cause, not with a permission to grant', async () => {
+    const url = await newSchemaUrl();
+    const { name, url: guest } = await newUser(url);
+    await administrator.query(`GRANT ALL ON SCHEMA ${schemaOf(url)} TO ${name}`);
+    await administrator.query(`ALTER ROLE ${name} SET default_transaction_read_only = on`);
+    expect(await refusalOf(guest)).toMatch(/accepts no writes: .*Use the URL of the primary/u);
+  });
+
   it('that a user may not create is refused in one sentence; the tables of its owner can be used', async () => {
     const url = await newSchemaUrl();
     const schema = schemaOf(url);
