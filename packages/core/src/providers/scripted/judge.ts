@@ -156,7 +156,10 @@ function checkPairs({ api, messages }: SeenRequest): void {
   const loose = messages.findIndex(
     ({ spoken }, index) => spoken.at(-1)?.type === 'reasoning' && messages[index + 1]?.by !== 'assistant',
   );
-  if (loose !== -1) throw new Violation(`Message ${loose}: the item that follows the reasoning is missing. Send the reasoning together with that item.`);
+  if (loose !== -1)
+    throw new Violation(
+      `Message ${loose}: the item that follows the reasoning is missing. Send the reasoning together with that item.`,
+    );
   if (open.length > 0) throw new Violation(`The call "${open[0]}" has no result.`);
 }
 

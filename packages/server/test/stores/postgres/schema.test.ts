@@ -68,7 +68,7 @@ describeWithPostgres('the schema', () => {
     expect(rows).toEqual([{ tablename: 'runs' }]);
   });
 
-  it('of a server that accepts no writes are refused with that cause, not with a permission to grant', async () => {
+  it('of a server that accepts no writes is refused with that cause, not with a permission to grant', async () => {
     const url = await newSchemaUrl();
     const { name, url: guest } = await newUser(url);
     await administrator.query(`GRANT ALL ON SCHEMA ${schemaOf(url)} TO ${name}`);
