@@ -208,6 +208,14 @@ describe('architecture', () => {
     expect(reachedFrom(join(stores, 'database-worker.ts')).packages).toContain('libsql');
   });
 
+  it('a time limit is a limitedSignal: Node may lose an AbortSignal.timeout before it aborts', () => {
+    const files = readdirSync(join(root, 'packages')).flatMap((name) =>
+      typescriptFiles(join(root, 'packages', name, 'src')),
+    );
+    expect(files.length).toBeGreaterThan(500);
+    expect(files.filter((file) => readFileSync(file, 'utf8').includes('AbortSignal.timeout('))).toEqual([]);
+  });
+
   it('a planted cycle is detected', () => {
     expect(
       circleIn(

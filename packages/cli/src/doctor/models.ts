@@ -1,5 +1,6 @@
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { keyVariable } from '@toolscript/core/agent';
+import { limitedSignal } from '@toolscript/core/protocol';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { maskAddress } from './secrets.js';
@@ -56,7 +57,7 @@ function isHere(baseUrl: string): boolean {
 
 async function doesAnswer(baseUrl: string): Promise<boolean> {
   try {
-    const response = await fetch(`${baseUrl.replace(/\/$/u, '')}/models`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const response = await fetch(`${baseUrl.replace(/\/$/u, '')}/models`, { signal: limitedSignal(PATIENCE_MS) });
     await response.body?.cancel();
     return true;
   } catch {

@@ -22,6 +22,7 @@ export {
   type JsonObject,
   type JsonValue,
 } from './json.js';
+export { limitedSignal } from './limited-signal.js';
 export * from './limits.js';
 export * from './model.js';
 export * from './operations.js';

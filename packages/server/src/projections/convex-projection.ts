@@ -1,4 +1,4 @@
-import { ToolscriptUsageError, StoreUnavailableError } from '@toolscript/core/protocol';
+import { limitedSignal, StoreUnavailableError, ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { ConvexHttpClient } from 'convex/browser';
 import type { FunctionReference } from 'convex/server';
 import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
@@ -61,7 +61,7 @@ export async function openConvexProjection({ url, secret }: ConvexProjectionOpti
  * server. Convex sends the status 560 if a function failed.
  */
 async function fetchInTime(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const response = await fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS) });
+  const response = await fetch(input, { ...init, signal: limitedSignal(CALL_MS) });
   const isFault = response.status === 429 || (response.status >= 500 && response.status !== 560);
   if (isFault) throw new TypeError(`status ${response.status}`);
   return response;

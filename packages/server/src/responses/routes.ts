@@ -1,4 +1,4 @@
-import { isFinalRunState, type Run } from '@toolscript/core/protocol';
+import { isFinalRunState, limitedSignal, type Run } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -161,7 +161,7 @@ function changingRoutes(app: Routes, service: Service): void {
 
 async function cancelAndWait(service: Service, { runId }: Run): Promise<void> {
   await cancelRun(service, runId);
-  const signal = AbortSignal.timeout(CANCEL_WAIT_MS);
+  const signal = limitedSignal(CANCEL_WAIT_MS);
   for await (const _event of streamRun(service.stores, service.log, runId, { from: 0, signal }));
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { limitedSignal } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import { ACCEPTED_CODINGS, readBody } from './body.js';
@@ -18,7 +19,7 @@ interface DirectFetch extends RequestServices {
 export async function fetchDirectly(url: URL, services: DirectFetch, signal: AbortSignal): Promise<ReceivedPage> {
   const { limits } = services;
   // One time limit applies to all redirects together.
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
+  const limited = limitedSignal(limits.timeoutMs, signal);
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
     const response = await ask(at, services, limited);

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, validateHeaderName, validateHeaderValue } from 'node:http';
 import { defineTool } from '@toolscript/core';
-import { present, type Tool } from '@toolscript/core/protocol';
+import { limitedSignal, present, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
@@ -55,7 +55,7 @@ async function request(
   const url = parseTarget(address);
   checkHeaders(headers);
   const { limits } = services;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
+  const limited = limitedSignal(limits.timeoutMs, signal);
   const sent = { url, method, headers: { ...headers, 'accept-encoding': ACCEPTED_CODINGS }, ...present({ body }) };
   const response = await sendRequest(sent, services, limited);
   const bytes = await readBody(response, url, limits, limited);

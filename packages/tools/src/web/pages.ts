@@ -1,3 +1,4 @@
+import { limitedSignal } from '@toolscript/core/protocol';
 import type { CachedPage, WebCache } from './cache.js';
 import { fetchDirectly } from './direct-fetch.js';
 import { scrapePage } from './firecrawl.js';
@@ -54,9 +55,7 @@ export class Pages {
 
   async #fetchEarly(address: string): Promise<CachedPage> {
     const url = parseTarget(address);
-    return (
-      (await this.#stored(url.href)) ?? this.#fetched(url, AbortSignal.timeout(this.#options.limits.timeoutMs), true)
-    );
+    return (await this.#stored(url.href)) ?? this.#fetched(url, limitedSignal(this.#options.limits.timeoutMs), true);
   }
 
   async #stored(url: string): Promise<CachedPage | undefined> {

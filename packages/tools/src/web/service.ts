@@ -1,3 +1,4 @@
+import { limitedSignal } from '@toolscript/core/protocol';
 import { failure, failureMessage } from '../failure.js';
 
 /** The options of a web service that needs a key. */
@@ -26,7 +27,7 @@ export async function callService(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { name, apiKey, baseUrl } = service;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const limited = limitedSignal(TIMEOUT_MS, signal);
   let text: string;
   let status: number;
   try {
