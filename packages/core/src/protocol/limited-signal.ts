@@ -5,13 +5,10 @@
  * (https://github.com/nodejs/node/issues/57736). This signal always aborts.
  */
 export function limitedSignal(ms: number, signal?: AbortSignal): AbortSignal {
+  if (signal?.aborted === true) return signal;
   const controller = new AbortController();
-  const follow = () => controller.abort(signal!.reason);
+  const follow = () => controller.abort(signal?.reason);
   const expire = () => controller.abort(new DOMException(`The time limit of ${ms} ms has passed.`, 'TimeoutError'));
-  if (signal?.aborted === true) {
-    follow();
-    return controller.signal;
-  }
   const timer = setTimeout(expire, ms);
   timer.unref();
   signal?.addEventListener('abort', follow);

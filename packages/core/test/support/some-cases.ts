@@ -16,7 +16,7 @@ const TRIES_ALL = ALL_CASES || process.env['CI'] !== undefined;
 
 /** Every n-th case; all of them in continuous integration. */
 export function sampleOf<Case>(cases: readonly Case[], step: number): readonly Case[] {
-  return TRIES_ALL ? cases : cases.filter((_, index) => index % step === 0);
+  return TRIES_ALL ? cases : someOf(cases, step);
 }
 
 /**

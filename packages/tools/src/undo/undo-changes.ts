@@ -92,7 +92,7 @@ function publicPlan(plan: PreparedUndo): UndoPlan {
 
 /**
  * Returns a refusal for each ToolCallError, for example if a file changes during the undo, a record is damaged or the
- * disk is full. A refused undo has changed nothing.
+ * disk is full. A refused undo has changed nothing. Rejects if a failed undo could not be reverted completely.
  */
 async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
   try {

@@ -74,8 +74,9 @@ export function obstacles({ errors, warnings }: { errors: readonly string[]; war
 
 /** The refusal if the programs exist but the system blocks them. */
 export function refusedBySystem(detail: string): SandboxRefusal {
+  const [line = ''] = detail.trim().split('\n');
   return {
-    reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}.`,
+    reason: `The sandbox for commands cannot be set up here: ${line.replace(/\.$/u, '') || 'it gave no reason'}.`,
     fix:
       'If the system forbids user namespaces for unprivileged programs, allow them: ' +
       'sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 ' +
