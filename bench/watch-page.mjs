@@ -1,6 +1,6 @@
 /**
  * Records in a page, from its start, the delay between the bytes and the display of the marks `§number§` of a stream,
- * and the duration of its frames, in ms. `watched.last` is the last mark that was shown.
+ * and the duration of its frames, in ms. `watchedText.last` is the last mark that was shown.
  *
  * @param {import('playwright-core').Page} page
  */

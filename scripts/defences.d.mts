@@ -13,6 +13,7 @@ export interface Row {
   readonly title: string;
 }
 
+export function readMutants(): Map<string, string>;
 export function findMarks(): Mark[];
 export function readTable(): Row[];
 export function withoutDefence(mark: Mark, source?: string): string;

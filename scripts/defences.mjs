@@ -1,20 +1,28 @@
-// Finds the defences: marks in the sources (`// defence: NAME`), and the table of docs/security.md, which names the
-// test of each defence.
+// Finds the defences: marks in the sources (`// defence: NAME`), the table of design/defences.md, which names the test of
+// each defence, and scripts/test/mutants.txt, which has the code that takes the place of some of them.
 import { readFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { root } from './prepare.mjs';
 
-const MARK = /\/\/ defence: (?<name>[a-z0-9-]+)(?:, without it: (?<code>.*))?$/gmu;
+const MARK = /\/\/ defence: (?<name>[a-z0-9-]+)$/gmu;
+const MUTANT = /^(?<name>[a-z0-9-]+): (?<code>.*)$/gmu;
 /** `name` · the test's file › the test's title, or the beginning of it. */
 const ROW = /^\| `(?<name>[a-z0-9-]+)` \| `(?<file>[^`]+)` \| (?<title>.*) \|$/gmu;
+
+/** The code that replaces defences when they are removed, by name. */
+export function readMutants() {
+  const text = readFileSync(join(root, 'scripts/test/mutants.txt'), 'utf8');
+  return new Map([...text.matchAll(MUTANT)].map(({ groups }) => [groups.name, groups.code]));
+}
 
 /**
  * Every mark, in the order of files: `{ name, file, code, offset }`. `code` replaces the defence when it is removed;
  * undefined if nothing replaces it. `offset` is the end of the mark's line.
  */
 export function findMarks() {
+  const mutants = readMutants();
   const listed = spawnSync('git', ['ls-files', 'packages/*/src/*.ts', 'packages/*/src/*.js', 'packages/*/src/*.cts'], {
     cwd: root,
     encoding: 'utf8',
@@ -24,16 +32,16 @@ export function findMarks() {
     const source = readFileSync(join(root, file), 'utf8');
     return [...source.matchAll(MARK)].map((match) => ({
       name: match.groups.name,
-      code: match.groups.code,
+      code: mutants.get(match.groups.name),
       file,
       offset: match.index + match[0].length,
     }));
   });
 }
 
-/** The rows of docs/security.md: `{ name, file, title }`. */
+/** The rows of design/defences.md: `{ name, file, title }`. */
 export function readTable() {
-  const page = readFileSync(join(root, 'docs/security.md'), 'utf8');
+  const page = readFileSync(join(root, 'design/defences.md'), 'utf8');
   return [...page.matchAll(ROW)].map(({ groups }) => ({
     name: groups.name,
     file: groups.file,

@@ -12,7 +12,7 @@ const { values } = parseArgs({
 prepare();
 const { status } = spawnSync(
   process.execPath,
-  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'packages/core/test/hostile/bridge-fuzz.test.ts'],
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'packages/core/test/hostile/bridge-fuzz.slow.test.ts'],
   {
     cwd: root,
     stdio: 'inherit',

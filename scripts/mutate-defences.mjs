@@ -1,5 +1,5 @@
 // `npm run mutate:defences [-- NAME …] [-- --shard 1/4]`: removes each defence in turn from a copy of the repository,
-// builds the copy, and runs the test that docs/security.md names for the defence. If the test still passes, the tests
+// builds the copy, and runs the test that design/defences.md names for the defence. If the test still passes, the tests
 // have a gap. Ends with status 1 if the tests notice less than 95 % of the removals.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const NOT_COPIED = new Set(['.git', 'node_modules']);
 
 prepare();
 /** Defences whose tests need the package isolated-vm, which `npm run test:isolated-vm` installs. */
-const NEEDS_ISOLATED_VM = /\/sandbox\/(?:isolated-vm\/(?!report)|guest\/v8\/)/u;
+const NEEDS_ISOLATED_VM = /^packages\/isolated-vm\/src\/(?!live\.ts)/u;
 const hasIsolatedVm = process.env.TOOLSCRIPT_ISOLATED_VM !== undefined;
 
 const words = process.argv.slice(2);
@@ -25,7 +25,7 @@ const { names, shard } = readArguments(words.filter((word) => word !== '--only-i
 const tests = new Map(readTable().map((row) => [row.name, row]));
 const chosen = findMarks()
   .filter(({ name }) => names.length === 0 || names.includes(name))
-  .filter(({ file }) => (onlyIsolatedVm ? /\/isolated-vm\/|\/guest\/v8\//u.test(file) : true))
+  .filter(({ file }) => !onlyIsolatedVm || file.startsWith('packages/isolated-vm/'))
   .filter(({ file }) => hasIsolatedVm || !NEEDS_ISOLATED_VM.test(file))
   .filter((_mark, index) => index % shard.of === shard.number - 1);
 if (!hasIsolatedVm)
@@ -91,6 +91,7 @@ function judge(mark) {
 function rebuild(file, testFile) {
   const steps = [['node_modules/typescript/bin/tsc', '-b', '--noCheck']];
   if (file.startsWith('packages/core/src/sandbox/')) steps.push(['packages/core/build/build-sandbox.mjs']);
+  if (file.startsWith('packages/isolated-vm/src/guest/')) steps.push(['packages/isolated-vm/build/build-guest.mjs']);
   if (testFile.startsWith('packages/cli/') || testFile.startsWith('scripts/'))
     steps.push(['packages/cli/build/bundle.mjs']);
   return steps.every((step) => runInCopy(step));
@@ -106,8 +107,6 @@ function runTest({ file, title }) {
     pattern,
     '--bail',
     '1',
-    '--retry',
-    '0',
     '--testTimeout',
     `${TEST_MS}`,
   ]);

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The build writes this file when it ends. */
 const STAMP = 'packages/core/dist/.built';
-const TYPE_LIBRARY = 'packages/core/dist/script/type-library/guest.lib.d.ts';
+const V8_GUEST = 'packages/isolated-vm/dist/guest.js';
+const TYPE_LIBRARY = 'packages/core/dist/script/check/type-library/guest.lib.d.ts';
 
 /** Runs a program with the terminal's own streams; a failure ends this process with the same status. */
 export function run(command, args, options = {}) {
@@ -69,8 +70,11 @@ export function build({ quiet = false } = {}) {
     'core/src',
     'core/build',
     'core/engine',
+    'isolated-vm/src',
+    'isolated-vm/build',
     'tools/src',
     'mcp/src',
+    'service/src',
     'server/src',
     'client/src',
     'web/src',
@@ -88,6 +92,9 @@ export function build({ quiet = false } = {}) {
   if (Math.max(...sandbox) > modified(image)) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }
+  const guests = ['core/src/sandbox/guest', 'core/build', 'isolated-vm/src/guest', 'isolated-vm/build'];
+  if (Math.max(...guests.map((folder) => newest(join(root, 'packages', folder)))) > modified(join(root, V8_GUEST)))
+    runBuild('packages/isolated-vm/build/build-guest.mjs');
   if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');
   run(process.execPath, [toolPath('vite'), 'build', '--logLevel', 'error'], {
     cwd: join(root, 'packages/web'),
@@ -102,7 +109,7 @@ export function build({ quiet = false } = {}) {
  * compiler's declarations.
  */
 function typeLibraryIsStale(image) {
-  const sources = newest(join(root, 'packages/core/src/script/type-library'));
+  const sources = newest(join(root, 'packages/core/src/script/check/type-library'));
   const compiler = modified(join(root, 'node_modules/typescript/package.json'));
   return Math.max(sources, modified(image), compiler) > modified(join(root, TYPE_LIBRARY));
 }
@@ -134,11 +141,14 @@ function builtAt() {
     'packages/cli/bundle/start.cjs',
     'packages/tools/dist/index.js',
     'packages/mcp/dist/index.js',
+    'packages/service/dist/index.js',
     'packages/server/dist/index.js',
     'packages/client/dist/index.js',
     'packages/web/dist/index.html',
     'packages/cli/page/index.html',
     'packages/core/dist/index.js',
+    'packages/isolated-vm/dist/index.js',
+    V8_GUEST,
   ];
   return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));
 }

@@ -15,9 +15,9 @@ const RELEASES = [
   [22, 'isolated-vm@6.2.0'],
 ];
 const OTHER_NODE = 'node@22.23.3';
-const FOLDER = 'packages/core/test/';
-const SHORT = ['sandbox/isolated-vm-conformance.test.ts', 'sandbox/isolated-vm-process.test.ts'];
-const LONG = ['sandbox/engine-parity.test.ts', 'hostile/hostile-isolated-vm.test.ts'];
+const FOLDER = 'packages/isolated-vm/test/';
+const SHORT = ['conformance.test.ts', 'process.test.ts'];
+const LONG = ['parity.test.ts', 'hostile.test.ts'];
 
 const options = process.argv.slice(2);
 const unknown = options.find((option) => !['--short', '--mutate', '--bench'].includes(option));

@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FULL, SHORT } from './packaging/bundle-cases.mjs';
 import { mastraExample, mastraRefusal } from './packaging/mastra-case.mjs';
+import { engineRefusal, missingEngine } from './packaging/engine-case.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
 import { readmeExample } from './packaging/readme-case.mjs';
 import { run } from './packaging/shell.mjs';
-import { commonJs, publint, typesWrong } from './packaging/type-cases.mjs';
+import { commonJs, publint, strictTypes, typesWrong } from './packaging/type-cases.mjs';
 import { prepare } from './prepare.mjs';
 
 const isShort = process.argv.includes('--short');
@@ -27,6 +28,7 @@ try {
   const core = packed.get('@toolscript/core').file;
   const cases = (isShort ? SHORT : FULL).filter(({ name }) => name.includes(only));
   for (const one of cases) await tryBundler(one, projectFor(one.project ?? 'bundlers', cases, core));
+  if ('engine'.includes(only)) await tryEngine(projectFor('bundlers', cases, core), '@toolscript/isolated-vm');
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
   if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
 } finally {
@@ -55,6 +57,11 @@ async function tryBundler({ name, build, inPlace, elsewhere, expected }, project
   await row(name, 'runs elsewhere', expected.elsewhere, () => elsewhere(project, empty));
 }
 
+/** `absent`: the package that the project lacks. */
+async function tryEngine(project, absent) {
+  await row('isolated-vm', `without ${absent}`, missingEngine(absent), () => engineRefusal(project));
+}
+
 async function tryPackages(packed) {
   const files = [...packed.values()].map(({ file }) => file);
   const tools = ['typescript 5', 'typescript 7', '@arethetypeswrong/cli', 'publint'];
@@ -64,6 +71,12 @@ async function tryPackages(packed) {
       await row(`CommonJS, ${compiler}, ${module}`, 'runs', /^completed 42$/u, () =>
         commonJs(project, compiler, module),
       );
+  for (const compiler of ['typescript-5', 'typescript-7'])
+    for (const resolution of ['nodenext', 'bundler'])
+      await row(`declarations, ${compiler}, ${resolution}`, 'compile strictly', /^ok$/u, () =>
+        strictTypes(project, compiler, resolution),
+      );
+  await tryEngine(project, 'isolated-vm');
   const { file: core } = packed.get('@toolscript/core');
   await row('README', 'runs, core alone', /^ok$/u, () => readmeExample(join(folder, 'readme'), core));
   const doctor = join(project, 'node_modules/.bin/toolscript');

@@ -4,10 +4,10 @@ import { prepare, runTool } from './prepare.mjs';
 const [first, ...others] = process.argv.slice(2);
 
 prepare();
-if (first === '--slow') runTool('vitest', ['run', '--project', 'slow', '--project', 'slow-shared', ...others]);
+if (first === '--slow') runTool('vitest', ['run', '--project', 'slow*', ...others]);
 else if (first !== undefined || process.env['CI'] !== undefined || process.env['TOOLSCRIPT_ALL_CASES'] !== undefined)
   runTool('vitest', ['run', ...process.argv.slice(2)]);
 else {
-  runTool('vitest', ['run', '--project', 'shared', '--project', 'isolated']);
+  runTool('vitest', ['run', '--project', 'fast*']);
   console.log('The slow tests were left out: they run in CI, and with "npm run test:slow".');
 }

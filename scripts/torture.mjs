@@ -18,10 +18,10 @@ if (!(Number.isSafeInteger(kills) && kills > 0)) {
 
 prepare();
 const tests = [
-  ...['kills', 'store-faults', 'damage'].map((name) => `packages/core/test/suspension/${name}.test.ts`),
-  'packages/server/test/stores/processes.test.ts',
-  'packages/server/test/stores/same-answers.test.ts',
-  'packages/server/test/crash/kills.test.ts',
+  ...['kills.slow', 'store-faults', 'damage'].map((name) => `packages/core/test/suspension/${name}.test.ts`),
+  'packages/service/test/stores/processes.slow.test.ts',
+  'packages/service/test/stores/same-answers.slow.test.ts',
+  'packages/server/test/crash/kills.slow.test.ts',
 ];
 const { status } = spawnSync(
   process.execPath,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, memoryStore } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
 import { createServer, fixedAgents } from '@toolscript/server';
-import { openDatabase } from '@toolscript/server/stores';
+import { openDatabase } from '@toolscript/service/stores';
 import { pageFolder } from '@toolscript/web';
 
 const [token] = process.argv.slice(2);

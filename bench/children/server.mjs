@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, fileStore } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
 import { createServer, demoAgent, fixedAgents } from '@toolscript/server';
-import { openDatabase, openEventLog } from '@toolscript/server/stores';
+import { openDatabase, openEventLog } from '@toolscript/service/stores';
 
 const { token, workers, store, events: eventsUrl, roles } = JSON.parse(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-'));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { QuickJsPool } from '@toolscript/core';
+import { QuickJsPool } from '@toolscript/core/internal';
 import { callWithJson } from './tools.mjs';
 
 const LIMITS = {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { createHarness, defineTool, IsolatedVmPool } from '@toolscript/core';
+import { createHarness, defineTool } from '@toolscript/core';
+import { isolatedVm } from '@toolscript/isolated-vm';
 import { z } from 'zod';
 import { requirePeer } from './peers.mjs';
 import { TOOLS } from './tools.mjs';
@@ -53,7 +54,7 @@ export async function loadToolscriptOnIsolatedVm() {
     role: 'part',
     version: manifest.version,
     note: "harness.runScript with runtime 'isolated-vm': a new isolate per script, in a child process",
-    open: () => openHarness({ runtime: new IsolatedVmPool({ modulePath }) }),
+    open: () => openHarness({ runtime: isolatedVm({ modulePath }) }),
   };
 }
 

@@ -6,7 +6,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
  * @property {number} inputTokens The tokens of all request bodies, as they were sent.
  * @property {number} newInputTokens Without the part that the previous request had too, which a prompt cache contains.
  * @property {number} outputTokens
- * @property {number} cost Tokens, weighted by the prices of providers: see `costOf`.
+ * @property {number} cost Tokens, weighted by the prices of providers: see `usageCost`.
  */
 
 /** Tokens as providers charge for them, in tokens of new input: cached input costs a tenth, output five times. */

@@ -12,6 +12,7 @@ const AGENT = { slug: 'bench', carrier: 'text', afterScript: 'continue' };
 const PAUSE_MS = 2;
 const TAIL_MS = 2_000;
 const TAIL_PIECES = 100;
+const NONCE = '123456789';
 const CLOSING_TAG = '</tool-calls>';
 /** A delta of 16 characters, so each is a separate chunk on the wire. */
 const markerOf = (index) => `delta-${String(index).padStart(6, '0')} and`;
@@ -174,7 +175,7 @@ function answerWithTail(source) {
     { type: 'text', text: markerOf(index) },
   ]);
   return [
-    { type: 'text', text: `I add them up.\n\n<tool-calls>\n${source}\n` },
+    { type: 'text', text: `I add them up.\n\n<tool-calls id="${NONCE}">\n${source}\n` },
     { type: 'text', text: CLOSING_TAG },
     { type: 'text', text: '\n\n' },
     ...tail.flat(),
@@ -191,7 +192,7 @@ async function playOnce(api, harness, parts, hear, take) {
   const server = await startScriptedServer({ turns });
   try {
     const provider = heardProvider(api, server.baseUrl, hear);
-    for await (const { payload } of runAgent({ provider, harness, agent: AGENT, input: 'Go.' })) {
+    for await (const { payload } of runAgent({ provider, harness, agent: AGENT, nonce: NONCE, input: 'Go.' })) {
       if (take(payload) === false) return undefined;
       if (payload.type === 'response_done') return payload.status;
     }

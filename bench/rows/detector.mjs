@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createDetector } from '../../packages/core/dist/script/detector.js';
+import { createDetector } from '../../packages/core/dist/script/detect/detector.js';
 import { alternate } from '../measure.mjs';
 import { fiftyLines } from './fifty-lines.mjs';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStores } from '@toolscript/server/stores';
-import { fillQueue, fillTables } from '../../packages/server/test/stores/postgres/support/fill-tables.mjs';
+import { openStores } from '@toolscript/service/stores';
+import { fillQueue, fillTables } from '../../packages/service/test/stores/postgres/support/fill-tables.mjs';
 import { absentRow, alternate } from '../measure.mjs';
 import { BackingServices, missingServers } from '../service/backing-services.mjs';
 

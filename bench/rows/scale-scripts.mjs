@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileStore, listScripts } from '@toolscript/core';
-import { openDatabase } from '@toolscript/server/stores';
+import { openDatabase } from '@toolscript/service/stores';
 import { absentRow, alternate, timeRuns } from '../measure.mjs';
 import { BackingServices, missingServers } from '../service/backing-services.mjs';
 import { fillStore, openAsking, timeEach } from '../service/waiting-scripts.mjs';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { openStores } from '@toolscript/server/stores';
-import { fillTables } from '../../packages/server/test/stores/postgres/support/fill-tables.mjs';
+import { openStores } from '@toolscript/service/stores';
+import { fillTables } from '../../packages/service/test/stores/postgres/support/fill-tables.mjs';
 import { absentRow, alternate, timeRuns } from '../measure.mjs';
 import { BackingServices, missingServers } from '../service/backing-services.mjs';
 

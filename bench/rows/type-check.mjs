@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createCompiler, createHarness, defineTool } from '@toolscript/core';
+import { createCompiler } from '@toolscript/core/internal';
+import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
-import { CheckPool, createTypeChecker } from '../../packages/core/dist/script/type-checker/index.js';
+import { CheckPool, createTypeChecker } from '../../packages/core/dist/script/check/index.js';
 import { alternate } from '../measure.mjs';
 import { fiftyLines } from './fifty-lines.mjs';
 
@@ -105,7 +106,7 @@ function checkerOf(pool, tools, declarations) {
     mode: 'error',
     declarations,
     toolNames,
-    signatureOf: () => undefined,
+    findSignature: () => undefined,
     judgeArgument: () => undefined,
     isObject: () => false,
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runResearch } from '../economy/research/run.mjs';
 import { SUMMARY, WAYS } from '../economy/research/scenario.mjs';
 import { researchPage } from '../economy/research/table.mjs';
-import { sharedThreads } from '../../packages/core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 const PAGE = new URL('../../docs/explanation/economy.md', import.meta.url);
 const RESULT = new URL('../results/research-scenario.json', import.meta.url);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, defineTool, type EventPayload, type OutputItem, type StreamEvent } from '@toolscript/core';
 import { foldResponse } from '@toolscript/core/history';
 import { z } from 'zod';
@@ -10,6 +10,8 @@ const countWords = defineTool({
   output: z.object({ words: z.number() }),
   effect: 'read',
   async execute({ text }) {
+    // As slow as a service: both calls start before the first ends.
+    await sleep(100);
     return { words: text.split(/\s+/u).filter(Boolean).length };
   },
 });

@@ -1,4 +1,4 @@
-import type { Approval, Submitted, Thread } from '@toolscript/client';
+import type { Approval, SubmittedRun, Thread } from '@toolscript/client';
 import type { StreamEvent } from '@toolscript/core';
 import { openServer } from './server.ts';
 
@@ -35,7 +35,7 @@ async function* eventsOf(runId: string): AsyncGenerator<StreamEvent> {
   }
 }
 
-const { runId, threadId } = await api<Submitted>('submit', { prompt: 'Invoice 7 was paid twice.' });
+const { runId, threadId } = await api<SubmittedRun>('submit', { prompt: 'Invoice 7 was paid twice.' });
 
 for await (const { payload } of eventsOf(runId)) {
   if (payload.type === 'item_done' || payload.type === 'tool_call_done') console.log(payload.type);

@@ -1,4 +1,5 @@
 // Compiles programs that use the packages with TypeScript, and runs tools that check the types of packages.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './shell.mjs';
 
@@ -15,6 +16,34 @@ export function commonJs(project, compiler, module) {
     cwd: project,
   });
   return run(NODE, [join(out, `consumer-${module}.cjs`)], { cwd: project });
+}
+
+/**
+ * Every declaration compiles under the strictest options of a user, who also checks the declarations of libraries. The
+ * entry point for the AI SDK is excluded: the SDK's own declarations fail with `exactOptionalPropertyTypes`.
+ */
+export function strictTypes(project, compiler, resolution) {
+  const module = resolution === 'bundler' ? 'esnext' : resolution;
+  const entries = declaredEntries(join(project, 'node_modules/@toolscript'));
+  if (entries.length < 15) throw new Error(`Only ${entries.length} entry points have declarations: ${entries}`);
+  writeFileSync(
+    join(project, 'strict.ts'),
+    entries.map((entry, at) => `export type * as entry${at} from '${entry}';`).join('\n'),
+  );
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
+  const output = ['--module', module, '--moduleResolution', resolution, '--target', 'es2023', '--types', 'node'];
+  const tsc = join(project, 'node_modules', compiler, 'bin/tsc');
+  run(NODE, [tsc, ...options, ...output, 'strict.ts'], { cwd: project });
+  return 'ok';
+}
+
+function declaredEntries(scope) {
+  return readdirSync(scope).flatMap((name) => {
+    const { exports = {} } = JSON.parse(readFileSync(join(scope, name, 'package.json'), 'utf8'));
+    return Object.entries(exports)
+      .filter(([path, { types }]) => types !== undefined && path !== './ai-sdk')
+      .map(([path]) => `@toolscript/${name}${path.slice(1)}`);
+  });
 }
 
 /** The declarations resolve for every way to import; `cjs-resolves-to-esm` is how Node 20.19 loads modules. */

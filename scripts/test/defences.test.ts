@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import { findMarks, readTable, withoutDefence } from '../defences.mjs';
+import { findMarks, readMutants, readTable, withoutDefence } from '../defences.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const marks = findMarks();
@@ -16,7 +16,7 @@ describe('the defences', () => {
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
   });
 
-  it('have the same names as the rows of docs/security.md', () => {
+  it('have the same names as the rows of design/defences.md', () => {
     expect(table.map(({ name }) => name).toSorted()).toEqual(marks.map(({ name }) => name).toSorted());
   });
 
@@ -26,6 +26,12 @@ describe('the defences', () => {
       return !existsSync(path) || !readFileSync(path, 'utf8').includes(title);
     });
     expect(missing).toEqual([]);
+  });
+
+  it('have the names of all mutants', () => {
+    const names = new Set(marks.map(({ name }) => name));
+    expect(readMutants().size).toBeGreaterThan(100);
+    expect([...readMutants().keys()].filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('can each be removed, and leave code that parses', () => {

@@ -1,15 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createHarness, memoryDocuments, QuickJsPool, type Harness, type HarnessOptions } from '@toolscript/core';
+import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
+import { QuickJsPool } from '@toolscript/core/internal';
 import {
   ERROR_TABLE,
   EventPayloadSchema,
   LimitsSchema,
   OperationItemSchema,
   OutputItemSchema,
+  USAGE_ERRORS,
   type Tool,
 } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
+import { memoryDocuments } from '@toolscript/service/stores';
 import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -28,8 +31,10 @@ const pages = [
   'packages/cli/README.md',
   'packages/client/README.md',
   'packages/core/README.md',
+  'packages/isolated-vm/README.md',
   'packages/mcp/README.md',
   'packages/server/README.md',
+  'packages/service/README.md',
   'packages/tools/README.md',
   'packages/web/README.md',
 ];
@@ -104,6 +109,21 @@ describe('reference', () => {
     expect(tableRows(page).map((row) => row.map(plain))).toEqual(expected);
     const sections = [...page.matchAll(/^## (\w+)\n\n(\S.*)$/gmu)].map(([, code]) => code);
     expect(sections).toEqual(Object.keys(ERROR_TABLE));
+  });
+
+  it('errors.md lists the mistakes of a host with their messages', () => {
+    const rows = Object.entries(USAGE_ERRORS).map(([code, message]) => `${code}\n    ${message}`);
+    checkGenerated('docs/reference/errors.md', 'usage-errors', rows.join('\n'), same);
+  });
+
+  it('a source throws every mistake of a host', () => {
+    const sources = readdirSync(join(root, 'packages'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /^[\w-]+\/src\/.*\.ts$/u.test(path))
+      .map((path) => join(root, 'packages', path));
+    const thrown = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/new \w+Error\(\s*'([A-Z][A-Z0-9_]+)'/gu)].map(([, code]) => code!),
+    );
+    expect(new Set(thrown)).toEqual(new Set(Object.keys(USAGE_ERRORS)));
   });
 
   it('limits.md and the limits are equal', () => {
@@ -320,14 +340,28 @@ describe('operations.md', () => {
   });
 });
 
+it('one-call.md names files that exist', () => {
+  const files = [...readPage('docs/explanation/one-call.md').matchAll(/`(?<path>[a-z0-9/-]+\.tsx?)`/gu)];
+  const packages = readdirSync(join(root, 'packages'));
+  const place = (path: string) => {
+    const [first = '', ...rest] = path.split('/');
+    return packages.includes(first) ? join(first, 'src', ...rest) : join('core/src', path);
+  };
+  expect(files.length).toBeGreaterThan(30);
+  const missing = files
+    .map(({ groups }) => groups!['path']!)
+    .filter((path) => !existsSync(join(root, 'packages', place(path))));
+  expect(missing).toEqual([]);
+});
+
 describe('decisions', () => {
-  const names = readdirSync(join(root, 'docs/decisions'));
+  const names = readdirSync(join(root, 'design'));
   const numbered = names.filter((name) => /^\d{3}-[a-z0-9-]+\.md$/u.test(name)).toSorted();
 
   it('are numbered without gaps, and listed', () => {
-    expect(names.filter((name) => name !== 'README.md').toSorted()).toEqual(numbered);
+    expect(names.filter((name) => !['README.md', 'defences.md'].includes(name)).toSorted()).toEqual(numbered);
     expect(numbered.map((name) => Number(name.slice(0, 3)))).toEqual(numbered.map((_, index) => index + 1));
-    for (const name of numbered) expect(readPage('docs/decisions/README.md')).toContain(`(${name})`);
+    for (const name of numbered) expect(readPage('design/README.md')).toContain(`(${name})`);
   });
 
   it('008: the sandbox worker loads no package, and nothing of core but the sandbox and the rules of JSON', () => {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shownAtTerminal, stepsIn, type TerminalStep } from './tmux.js';
+import { shownAtTerminal, stepsIn, type TerminalStep } from '@toolscript/testkit/tmux';
 
 /**
  * Pages whose blocks are run.

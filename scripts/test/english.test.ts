@@ -66,8 +66,12 @@ const REVIEWED = [
   'packages/client/test',
   'packages/core/src',
   'packages/core/test',
+  'packages/isolated-vm/src',
+  'packages/isolated-vm/test',
   'packages/mcp/src',
   'packages/server/src',
+  'packages/service/src',
+  'packages/service/test',
   'packages/server/test',
   'packages/tools/src',
   'packages/web/src',
@@ -101,6 +105,7 @@ const PAGES = [
     (name) => `docs/reference/${name}.md`,
   ),
   'docs/security.md',
+  'design/defences.md',
 ];
 
 /** Scripts of models are data, with comments in the words of models. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 /**
  * The files that may compute with the system's time, because another process or the file system wrote the other time.
- * `stores` contains only such times.
+ * `stores` and `durable-files` contain only such times.
  */
 const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/commands/keys.ts',
@@ -11,24 +11,22 @@ const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/state/persistent-state.ts',
   'packages/core/src/agent/sub-agents/child-run.ts',
   'packages/core/src/agent/sub-agents/run-agents.ts',
-  'packages/core/src/approvals/gate.ts',
-  'packages/core/src/session/session-clocks.ts',
+  'packages/core/src/calls/approvals/gate.ts',
+  'packages/core/src/calls/session/session-clocks.ts',
   'packages/server/src/observability/store-gauges.ts',
-  'packages/server/src/runs/run-cleaner.ts',
+  'packages/service/src/runs/run-cleaner.ts',
   'packages/tools/src/cabinet/documents.ts',
-  'packages/tools/src/files/change-journal.ts',
-  'packages/tools/src/files/place-locks.ts',
   'packages/tools/src/web/cache.ts',
 ]);
 
 const ARITHMETIC = /Date\.now\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*Date\.now\(\)/u;
 
-const sources = ['core', 'tools', 'mcp', 'server', 'client', 'cli'].flatMap((name) => {
+const sources = ['core', 'isolated-vm', 'tools', 'mcp', 'service', 'server', 'client', 'cli'].flatMap((name) => {
   const folder = `packages/${name}/src/`;
   const paths = readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' });
   return paths.filter((path) => path.endsWith('.ts')).map((path) => folder + path.replaceAll('\\', '/'));
 });
-const EXEMPT = /^packages\/core\/src\/(?:stores|testing)\//u;
+const EXEMPT = /^packages\/core\/src\/(?:stores|durable-files|testing)\//u;
 
 it('durations are measured by the monotonic clock, never by the system’s time', () => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');

@@ -21,9 +21,8 @@ rmSync(folder, { recursive: true, force: true });
 const program = await write('cjs', { main: join(cli, 'dist/main.js') });
 const threads = await write('esm', {
   'sandbox/worker/entry': join(core, 'dist/sandbox/worker/entry.js'),
-  'sandbox/isolated-vm/child': join(core, 'dist/sandbox/isolated-vm/child.js'),
-  'script/compile-worker': join(core, 'dist/script/compile-worker.js'),
-  'database-worker': join(cli, '../server/dist/stores/database-worker.js'),
+  'script/compile/compile-worker': join(core, 'dist/script/compile/compile-worker.js'),
+  'database-worker': join(cli, '../service/dist/stores/database-worker.js'),
   'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
   'read-page-worker': join(cli, '../tools/dist/web/read-page-worker.js'),
 });
@@ -33,7 +32,10 @@ writeFileSync(join(folder, 'start.cjs'), start(program));
 const engine = join(cli, '../../node_modules/quickjs-wasi/quickjs.wasm');
 writeFileSync(join(folder, 'LICENSES.txt'), licenses([...output.flatMap((chunk) => chunk.moduleIds ?? []), engine]));
 cpSync(join(core, 'dist/sandbox/artefacts'), join(folder, 'sandbox/artefacts'), { recursive: true });
-cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(folder, 'script/type-library/guest.lib.d.ts'));
+cpSync(
+  join(core, 'dist/script/check/type-library/guest.lib.d.ts'),
+  join(folder, 'script/check/type-library/guest.lib.d.ts'),
+);
 rmSync(join(cli, 'page'), { recursive: true, force: true });
 cpSync(join(cli, '../web/dist'), join(cli, 'page'), { recursive: true });
 // The first command need not be slower than the next. What this keeps is for this very Node, and is not published.

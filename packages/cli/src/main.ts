@@ -22,13 +22,13 @@ async function run(): Promise<never> {
   clearInterval(hold);
   // Node aborts if it tries to restore a closed terminal, so SIGHUP ends the process instead.
   if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
-  await Promise.all([process.stdout, process.stderr].map(written));
+  await Promise.all([process.stdout, process.stderr].map(untilWritten));
   // Without this call, Node waits until the engine's code is optimised, although the code never runs again.
   process.exit();
 }
 
 /** Waits until the pending output of a stream is written or has failed. */
-async function written(stream: NodeJS.WriteStream): Promise<void> {
+async function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
   // The empty write waits for pending output. Without pending output it is omitted, because the stream may have no
   // reader.
   if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));

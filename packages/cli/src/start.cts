@@ -26,11 +26,11 @@ const LAST_KNOWN_NODE = 24;
 if (Number.parseInt(process.versions.node, 10) <= LAST_KNOWN_NODE)
   v8.setFlagsFromString('--wasm-tiering-budget=1000000000');
 
-type Loaded = { exports: unknown };
+type LoadedModule = { exports: unknown };
 type Wrapper = (
   exports: unknown,
   require: (name: string) => unknown,
-  module: Loaded,
+  module: LoadedModule,
   file: string,
   folder: string,
 ) => void;
@@ -38,7 +38,7 @@ type Wrapper = (
 const cacheKey = keyOfCache();
 const cacheFolder = path.join(__dirname, 'cache', cacheKey);
 const DIGEST_BYTES = 32;
-const loaded = new Map<string, Loaded>();
+const loadedModules = new Map<string, LoadedModule>();
 /** The scripts that were compiled without the cache, by name. */
 const fresh = new Map<string, vm.Script>();
 let usesCache = true;
@@ -66,10 +66,10 @@ function sizeOfNode(): number {
 /** Loads a file of the program by its name. Any other name is a module of Node or of a package. */
 function load(name: string): unknown {
   if (!name.startsWith('./')) return require(name);
-  const known = loaded.get(name);
+  const known = loadedModules.get(name);
   if (known !== undefined) return known.exports;
-  const module: Loaded = { exports: {} };
-  loaded.set(name, module);
+  const module: LoadedModule = { exports: {} };
+  loadedModules.set(name, module);
   const cachedData = readCache(name);
   try {
     run(name, module, cachedData);
@@ -84,7 +84,7 @@ function load(name: string): unknown {
   return module.exports;
 }
 
-function run(name: string, module: Loaded, cachedData: Buffer | undefined): void {
+function run(name: string, module: LoadedModule, cachedData: Buffer | undefined): void {
   const file = path.join(__dirname, name);
   const wrapper = compile(name, file, cachedData).runInThisContext() as Wrapper;
   wrapper(module.exports, load, module, file, __dirname);
@@ -109,7 +109,7 @@ function readCache(name: string): Buffer | undefined {
   try {
     const file = fs.readFileSync(cacheFile(name));
     const data = file.subarray(DIGEST_BYTES);
-    // defence: code-cache-digest, without it: return data;
+    // defence: code-cache-digest
     return digest(name, data).equals(file.subarray(0, DIGEST_BYTES)) ? data : undefined;
   } catch {
     return undefined;

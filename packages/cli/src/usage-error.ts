@@ -38,14 +38,3 @@ export function systemCode(error: unknown): string | undefined {
 export function stdoutFailure({ code, message }: NodeJS.ErrnoException): string {
   return `toolscript: stdout cannot be written (${code ?? message}). Free disk space, or redirect stdout to a file that you can write to.\n`;
 }
-
-/** Calls `action`. Rethrows a system error as a UsageError with the message that `sentence` makes from its code. */
-export function orRefuse<Value>(action: () => Value, sentence: (code: string) => string): Value {
-  try {
-    return action();
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new UsageError(sentence(code));
-  }
-}

@@ -1,5 +1,5 @@
 import { SseParser, type StreamEvent } from '@toolscript/core/stream';
-import { ProblemError, problemErrorOf } from './problem-error.js';
+import { ProblemError, responseProblem } from './problem-error.js';
 
 /** One connection to a stream of server-sent events. The connection fails if nothing arrives for too long. */
 export class Connection {
@@ -25,7 +25,7 @@ export class Connection {
     const response = await request(this.#controller.signal);
     this.#hear();
     if (response.status === 204) return undefined;
-    if (!response.ok) throw problemErrorOf(response, await response.json().catch(() => undefined));
+    if (!response.ok) throw responseProblem(response, await response.json().catch(() => undefined));
     const type = response.headers.get('content-type') ?? '';
     if (type.startsWith('text/event-stream')) return response;
     const detail = `The answer is not an event stream but "${type}". Set baseUrl to the address of a Toolscript server.`;

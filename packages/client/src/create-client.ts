@@ -3,7 +3,7 @@ import createFetchClient from 'openapi-fetch';
 import { streamBatches, streamChanges, type StreamOptions, type StreamRequest } from './event-stream.js';
 import { LiveResponse } from './live-response.js';
 import type { paths } from './openapi.js';
-import { problemErrorOf } from './problem-error.js';
+import { responseProblem } from './problem-error.js';
 import type {
   AgentPage,
   ApiKeyDraft,
@@ -20,7 +20,7 @@ import type {
   RulePage,
   Run,
   SubmitBody,
-  Submitted,
+  SubmittedRun,
   Thread,
   ThreadFile,
   ThreadPage,
@@ -54,7 +54,7 @@ export interface SubmitOptions extends RequestOptions {
  */
 export interface Client {
   /** Starts a run. */
-  submit(body: SubmitBody, options?: SubmitOptions): Promise<Submitted>;
+  submit(body: SubmitBody, options?: SubmitOptions): Promise<SubmittedRun>;
   /** The events of a run, each once and in order, until the run has ended. The stream reconnects automatically. */
   stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
   /** The response of a run, updated until the run has ended. */
@@ -67,7 +67,7 @@ export interface Client {
     /** With `operations: 'full'`, the answer includes the arguments and results of calls. */
     get(
       threadId: string,
-      query?: { readonly operations?: 'summary' | 'full' },
+      query?: { readonly operations?: 'summary' | 'full' | undefined },
       options?: RequestOptions,
     ): Promise<Thread>;
     rename(threadId: string, title: string, options?: RequestOptions): Promise<ThreadSummary>;
@@ -83,7 +83,7 @@ export interface Client {
     text(
       threadId: string,
       fileKey: string,
-      query?: { readonly version?: number },
+      query?: { readonly version?: number | undefined },
       options?: RequestOptions,
     ): Promise<string>;
     /** Deletes all versions. */
@@ -140,11 +140,13 @@ export interface Client {
      */
     undo(
       scriptId: string,
-      body?: { readonly direction?: UndoDirection; readonly planId?: string },
+      body?: { readonly direction?: UndoDirection | undefined; readonly planId?: string | undefined },
       options?: RequestOptions,
     ): Promise<UndoReport>;
   };
-  readonly tools: { list(query?: { readonly agentId?: string }, options?: RequestOptions): Promise<ToolPage> };
+  readonly tools: {
+    list(query?: { readonly agentId?: string | undefined }, options?: RequestOptions): Promise<ToolPage>;
+  };
 }
 
 type Api = ReturnType<typeof createFetchClient<paths>>;
@@ -158,80 +160,80 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
   const open = (runId: string) => (request: StreamRequest) => send(...streamRequest(root, headers, runId, request));
   return {
     submit: (body, { idempotencyKey, signal } = {}) =>
-      answered(
+      answerData(
         api.POST('/api/v2/submit', {
           body: body as never,
           params: { header: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey } },
           ...withSignal(signal),
         }),
       ),
-    stream: (runId, options = {}) => eachOf(streamBatches(open(runId), options)),
+    stream: (runId, options = {}) => flattenBatches(streamBatches(open(runId), options)),
     response: (runId, options = {}) => new LiveResponse(runId, streamBatches(open(runId), options)),
     changes: (options = {}) =>
       streamChanges(
         ({ signal }) => send(`${root}/api/v2/changes`, { headers: eventHeaders(headers), signal }),
         options,
       ),
-    keys: keysOf(api),
-    rules: rulesOf(api),
-    scripts: scriptsOf(api),
-    threads: threadsOf(api),
-    files: filesOf(api),
-    runs: runsOf(api),
-    approvals: approvalsOf(api),
-    agents: { list: ({ signal } = {}) => answered(api.GET('/api/v2/agents', withSignal(signal))) },
+    keys: keyMethods(api),
+    rules: ruleMethods(api),
+    scripts: scriptMethods(api),
+    threads: threadMethods(api),
+    files: fileMethods(api),
+    runs: runMethods(api),
+    approvals: approvalMethods(api),
+    agents: { list: ({ signal } = {}) => answerData(api.GET('/api/v2/agents', withSignal(signal))) },
     audit: {
       list: (query = {}, { signal } = {}) =>
-        answered(api.GET('/api/v2/audit', { params: { query }, ...withSignal(signal) })),
+        answerData(api.GET('/api/v2/audit', { params: { query }, ...withSignal(signal) })),
     },
     tools: {
       list: (query = {}, { signal } = {}) =>
-        answered(api.GET('/api/v2/tools', { params: { query }, ...withSignal(signal) })),
+        answerData(api.GET('/api/v2/tools', { params: { query }, ...withSignal(signal) })),
     },
   };
 }
 
-function threadsOf(api: Api): Client['threads'] {
+function threadMethods(api: Api): Client['threads'] {
   const one = '/api/v2/threads/{threadId}';
   return {
     list: (query = {}, { signal } = {}) =>
-      answered(api.GET('/api/v2/threads', { params: { query }, ...withSignal(signal) })),
+      answerData(api.GET('/api/v2/threads', { params: { query }, ...withSignal(signal) })),
     get: (threadId, query = {}, { signal } = {}) =>
-      answered(api.GET(one, { params: { path: { threadId }, query }, ...withSignal(signal) })) as Promise<Thread>,
+      answerData(api.GET(one, { params: { path: { threadId }, query }, ...withSignal(signal) })) as Promise<Thread>,
     rename: (threadId, title, { signal } = {}) =>
-      answered(api.PATCH(one, { params: { path: { threadId } }, body: { title }, ...withSignal(signal) })),
+      answerData(api.PATCH(one, { params: { path: { threadId } }, body: { title }, ...withSignal(signal) })),
     delete: async (threadId, { signal } = {}) =>
-      void (await answered(api.DELETE(one, { params: { path: { threadId } }, ...withSignal(signal) }))),
+      void (await answerData(api.DELETE(one, { params: { path: { threadId } }, ...withSignal(signal) }))),
   };
 }
 
-function filesOf(api: Api): Client['files'] {
+function fileMethods(api: Api): Client['files'] {
   const all = '/api/v2/threads/{threadId}/files';
   const one = `${all}/{fileKey}` as const;
   return {
     list: (threadId, query = {}, { signal } = {}) =>
-      answered(api.GET(all, { params: { path: { threadId }, query }, ...withSignal(signal) })),
+      answerData(api.GET(all, { params: { path: { threadId }, query }, ...withSignal(signal) })),
     versions: async (threadId, fileKey, { signal } = {}) => {
       const params = { path: { threadId, fileKey } };
-      return (await answered(api.GET(one, { params, ...withSignal(signal) }))).data;
+      return (await answerData(api.GET(one, { params, ...withSignal(signal) }))).data;
     },
     text: (threadId, fileKey, query = {}, { signal } = {}) => {
       const params = { path: { threadId, fileKey }, query };
-      return answered(
+      return answerData(
         api.GET(`${one}/text`, { params, parseAs: 'text', ...withSignal(signal) }),
       ) as Promise<unknown> as Promise<string>;
     },
     delete: async (threadId, fileKey, { signal } = {}) =>
-      void (await answered(api.DELETE(one, { params: { path: { threadId, fileKey } }, ...withSignal(signal) }))),
+      void (await answerData(api.DELETE(one, { params: { path: { threadId, fileKey } }, ...withSignal(signal) }))),
   };
 }
 
-function runsOf(api: Api): Client['runs'] {
+function runMethods(api: Api): Client['runs'] {
   return {
     get: (runId, { signal } = {}) =>
-      answered(api.GET('/api/v2/runs/{runId}', { params: { path: { runId } }, ...withSignal(signal) })),
+      answerData(api.GET('/api/v2/runs/{runId}', { params: { path: { runId } }, ...withSignal(signal) })),
     image: (runId, sha256, { signal } = {}) =>
-      answered(
+      answerData(
         api.GET('/api/v2/runs/{runId}/images/{sha256}', {
           params: { path: { runId, sha256 } },
           parseAs: 'blob',
@@ -239,56 +241,58 @@ function runsOf(api: Api): Client['runs'] {
         }),
       ) as Promise<Blob>,
     cancel: (runId, { signal } = {}) =>
-      answered(api.POST('/api/v2/runs/{runId}/cancel', { params: { path: { runId } }, ...withSignal(signal) })),
+      answerData(api.POST('/api/v2/runs/{runId}/cancel', { params: { path: { runId } }, ...withSignal(signal) })),
   };
 }
 
-function approvalsOf(api: Api): Client['approvals'] {
+function approvalMethods(api: Api): Client['approvals'] {
   const one = '/api/v2/approvals/{approvalId}';
   return {
     list: (query = {}, { signal } = {}) =>
-      answered(api.GET('/api/v2/approvals', { params: { query }, ...withSignal(signal) })),
+      answerData(api.GET('/api/v2/approvals', { params: { query }, ...withSignal(signal) })),
     get: (approvalId, { signal } = {}) =>
-      answered(api.GET(one, { params: { path: { approvalId } }, ...withSignal(signal) })),
+      answerData(api.GET(one, { params: { path: { approvalId } }, ...withSignal(signal) })),
     decide: (approvalId, decision, { signal } = {}) =>
-      answered(api.POST(one, { params: { path: { approvalId } }, body: decision, ...withSignal(signal) })),
+      answerData(api.POST(one, { params: { path: { approvalId } }, body: decision, ...withSignal(signal) })),
     rule: async (approvalId, { signal } = {}) => {
       const path = `${one}/rule` as const;
-      const { covers } = await answered(api.GET(path, { params: { path: { approvalId } }, ...withSignal(signal) }));
+      const { covers } = await answerData(api.GET(path, { params: { path: { approvalId } }, ...withSignal(signal) }));
       return covers;
     },
   };
 }
 
-function keysOf(api: Api): Client['keys'] {
+function keyMethods(api: Api): Client['keys'] {
   return {
-    list: ({ signal } = {}) => answered(api.GET('/api/v2/keys', withSignal(signal))),
-    add: (draft, { signal } = {}) => answered(api.POST('/api/v2/keys', { body: draft, ...withSignal(signal) })),
+    list: ({ signal } = {}) => answerData(api.GET('/api/v2/keys', withSignal(signal))),
+    add: (draft, { signal } = {}) => answerData(api.POST('/api/v2/keys', { body: draft, ...withSignal(signal) })),
     revoke: async (keyId, { signal } = {}) =>
-      void (await answered(api.DELETE('/api/v2/keys/{keyId}', { params: { path: { keyId } }, ...withSignal(signal) }))),
+      void (await answerData(
+        api.DELETE('/api/v2/keys/{keyId}', { params: { path: { keyId } }, ...withSignal(signal) }),
+      )),
   };
 }
 
-function rulesOf(api: Api): Client['rules'] {
+function ruleMethods(api: Api): Client['rules'] {
   return {
-    list: ({ signal } = {}) => answered(api.GET('/api/v2/rules', withSignal(signal))),
+    list: ({ signal } = {}) => answerData(api.GET('/api/v2/rules', withSignal(signal))),
     delete: async (ruleId, { signal } = {}) =>
-      void (await answered(
+      void (await answerData(
         api.DELETE('/api/v2/rules/{ruleId}', { params: { path: { ruleId } }, ...withSignal(signal) }),
       )),
   };
 }
 
-function scriptsOf(api: Api): Client['scripts'] {
+function scriptMethods(api: Api): Client['scripts'] {
   const one = '/api/v2/scripts/{scriptId}/undo';
   return {
     previewUndo: (scriptId, direction = 'undo', { signal } = {}) =>
-      answered(api.GET(one, { params: { path: { scriptId }, query: { direction } }, ...withSignal(signal) })),
+      answerData(api.GET(one, { params: { path: { scriptId }, query: { direction } }, ...withSignal(signal) })),
     undo: (scriptId, { direction = 'undo', planId } = {}, { signal } = {}) =>
-      answered(
+      answerData(
         api.POST(one, {
           params: { path: { scriptId } },
-          body: { direction, ...(planId === undefined ? {} : { planId }) },
+          body: { direction, planId },
           ...withSignal(signal),
         }),
       ),
@@ -300,18 +304,20 @@ function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
 }
 
 interface FetchResult<Data> {
-  readonly data?: Data;
+  readonly data?: Data | undefined;
   readonly error?: unknown;
   readonly response: Response;
 }
 
-async function answered<Data>(call: Promise<FetchResult<Data>>): Promise<Data> {
+async function answerData<Data>(call: Promise<FetchResult<Data>>): Promise<Data> {
   const { data, error, response } = await call;
-  if (!response.ok) throw problemErrorOf(response, error);
+  if (!response.ok) throw responseProblem(response, error);
   return data as Data;
 }
 
-async function* eachOf(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<StreamEvent, void, undefined> {
+async function* flattenBatches(
+  batches: AsyncIterable<readonly StreamEvent[]>,
+): AsyncGenerator<StreamEvent, void, undefined> {
   for await (const events of batches) yield* events;
 }
 

@@ -51,7 +51,7 @@ export function streamBatches(
   open: OpenStream,
   options: StreamOptions,
 ): AsyncGenerator<readonly StreamEvent[], void, undefined> {
-  return batchesOf(open, new Position(options.from ?? 0), options);
+  return eventBatches(open, new Position(options.from ?? 0), options);
 }
 
 /** Yields when lists of the server have changed, or may have changed while there was no connection. */
@@ -59,10 +59,10 @@ export async function* streamChanges(
   open: OpenStream,
   options: Omit<StreamOptions, 'from'>,
 ): AsyncGenerator<void, void, undefined> {
-  for await (const _events of batchesOf(open, EVERY_EVENT, options)) yield;
+  for await (const _events of eventBatches(open, EVERY_EVENT, options)) yield;
 }
 
-async function* batchesOf(
+async function* eventBatches(
   open: OpenStream,
   position: Progress,
   options: StreamOptions,
@@ -92,7 +92,7 @@ async function* batchesOf(
     if (isAborted()) return;
     failures += 1;
     if (failures > maxRetries || !isTemporary(error)) throw error;
-    await waitToRetry({ attempt: failures, delayMs: delayOf(failures, error), error }, options);
+    await waitToRetry({ attempt: failures, delayMs: reconnectDelay(failures, error), error }, options);
   }
 }
 
@@ -105,7 +105,7 @@ function isTemporary(error: unknown): boolean {
   return !(error instanceof ProblemError) || TEMPORARY_STATUSES.includes(error.status);
 }
 
-function delayOf(attempt: number, error: unknown): number {
+function reconnectDelay(attempt: number, error: unknown): number {
   const askedMs = error instanceof ProblemError ? (error.retryAfterMs ?? 0) : 0;
   return Math.max(backoffDelay(attempt), askedMs);
 }

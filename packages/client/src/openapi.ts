@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists decisions, starts and ends of calls with effects, undos, and changes to API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first. */
+        /** Lists calls with effects, and requests that changed something, each with its actor, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first. */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -97,7 +97,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams a server-sent event "changed" at the start, and after each change of your newest threads or of your pending approvals. Read the lists again after each event. */
+        /** Streams a server-sent event "changed" at the start, and after each change of your newest threads or of their approvals. Read the lists again after each event. */
         get: operations["streamChanges"];
         put?: never;
         post?: never;
@@ -547,57 +547,68 @@ export interface components {
             capabilities: {
                 /** @enum {string} */
                 carrier: "tool" | "custom" | "text" | "hosted";
-                contextWindow?: number;
+                contextWindow?: number | undefined;
                 maxTurns: number;
                 /** @enum {string} */
-                mode?: "enabled" | "dry-run" | "disabled";
-                pack?: string;
-                tools?: string[];
+                mode?: "enabled" | "dry-run" | "disabled" | undefined;
+                pack?: string | undefined;
+                tools?: string[] | undefined;
             };
-            description?: string;
+            description?: string | undefined;
             isDefault: boolean;
-            model?: string;
+            model?: string | undefined;
+            models: string[];
             name: string;
-            problem?: string;
+            problem?: string | undefined;
         };
         Approval: {
             readonly agents?: string[];
             approvalId: string;
             callId: string;
-            context?: string;
+            readonly changed?: {
+                after: string;
+                before: string;
+                what: string;
+            }[];
+            context?: string | undefined;
+            readonly covers: {
+                sha256: string;
+                what: string;
+            }[];
             createdAt: number;
-            decidedAt?: number;
-            decidedBy?: string;
+            decidedAt?: number | undefined;
+            decidedBy?: string | undefined;
             decision?: ("approve" | "deny") | {
                 /** @enum {string} */
                 decision: "approve" | "deny";
-                expiresAt?: number;
-                input?: unknown;
-                note?: string;
+                expiresAt?: number | undefined;
+                input?: unknown | undefined;
+                note?: string | undefined;
                 /** @enum {string} */
-                remember?: "script" | "plan" | "workspace";
-            };
+                remember?: "script" | "plan" | "workspace" | undefined;
+            } | undefined;
+            digest: string;
             /** @enum {string} */
             effect: "read" | "write" | "external";
-            expiresAt?: number;
+            expiresAt?: number | undefined;
             input: unknown;
             inputJson: string;
-            line?: number;
-            plan?: ({
+            line?: number | undefined;
+            readonly plan: ({
                 column: number;
                 conditional: boolean;
-                input?: unknown;
+                input?: unknown | undefined;
                 line: number;
                 repeated: boolean;
                 tool: string;
             } & {
                 [key: string]: unknown;
             })[];
-            planned?: boolean;
+            planned: boolean;
             rendered: string;
             runId: string;
-            scriptId?: string;
-            snippet?: string;
+            scriptId?: string | undefined;
+            snippet?: string | undefined;
             /** @enum {string} */
             state: "pending" | "approved" | "denied" | "expired" | "cancelled";
             threadId: string;
@@ -606,24 +617,29 @@ export interface components {
             [key: string]: unknown;
         };
         AuditEntry: {
+            actor?: {
+                address?: string | undefined;
+                keyId?: string | undefined;
+                principal: string;
+            } | undefined;
             at: string;
-            callId?: string;
+            callId?: string | undefined;
             principal: string;
-            runId?: string;
-            scriptId?: string;
-            threadId?: string;
-            tool?: string;
-            turnId?: string;
+            runId?: string | undefined;
+            scriptId?: string | undefined;
+            threadId?: string | undefined;
+            tool?: string | undefined;
+            turnId?: string | undefined;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "key_added" | "key_revoked" | "undo";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
         } & {
             [key: string]: unknown;
         };
         CreateResponseInput: {
-            background?: boolean | null;
-            conversation?: unknown;
-            frequency_penalty?: unknown;
-            include?: ("toolscript:script_execution" | "reasoning.encrypted_content")[] | null;
+            background?: boolean | null | undefined;
+            conversation?: unknown | undefined;
+            frequency_penalty?: unknown | undefined;
+            include?: ("toolscript:script_execution" | "reasoning.encrypted_content")[] | null | undefined;
             input?: (string | (({
                 content: string | (({
                     text: string;
@@ -638,8 +654,8 @@ export interface components {
                 } & {
                     [key: string]: unknown;
                 }) | ({
-                    file_id?: unknown;
-                    image_url?: string | null;
+                    file_id?: unknown | undefined;
+                    image_url?: string | null | undefined;
                     /** @constant */
                     type: "input_image";
                 } & {
@@ -674,8 +690,8 @@ export interface components {
                 } & {
                     [key: string]: unknown;
                 }) | ({
-                    file_id?: unknown;
-                    image_url?: string | null;
+                    file_id?: unknown | undefined;
+                    image_url?: string | null | undefined;
                     /** @constant */
                     type: "input_image";
                 } & {
@@ -691,40 +707,40 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }))[]) | null;
-            instructions?: string | null;
-            max_output_tokens?: number | null;
-            max_tool_calls?: unknown;
+            instructions?: string | null | undefined;
+            max_output_tokens?: number | null | undefined;
+            max_tool_calls?: unknown | undefined;
             metadata?: {
                 [key: string]: string;
-            } | null;
-            model?: string | null;
-            parallel_tool_calls?: boolean | null;
-            presence_penalty?: unknown;
-            previous_response_id?: string | null;
-            prompt?: unknown;
-            prompt_cache_key?: string | null;
-            prompt_cache_retention?: unknown;
+            } | null | undefined;
+            model?: string | null | undefined;
+            parallel_tool_calls?: boolean | null | undefined;
+            presence_penalty?: unknown | undefined;
+            previous_response_id?: string | null | undefined;
+            prompt?: unknown | undefined;
+            prompt_cache_key?: string | null | undefined;
+            prompt_cache_retention?: unknown | undefined;
             reasoning?: {
-                effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
-                generate_summary?: ("auto" | "concise" | "detailed") | null;
-                summary?: ("auto" | "concise" | "detailed") | null;
-            } | null;
-            safety_identifier?: string | null;
-            service_tier?: unknown;
-            store?: boolean | null;
-            stream?: boolean | null;
+                effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null | undefined;
+                generate_summary?: ("auto" | "concise" | "detailed") | null | undefined;
+                summary?: ("auto" | "concise" | "detailed") | null | undefined;
+            } | null | undefined;
+            safety_identifier?: string | null | undefined;
+            service_tier?: unknown | undefined;
+            store?: boolean | null | undefined;
+            stream?: boolean | null | undefined;
             stream_options?: {
                 [key: string]: unknown;
-            } | null;
-            temperature?: number | null;
+            } | null | undefined;
+            temperature?: number | null | undefined;
             text?: {
                 format?: ({
                     type: unknown;
                 } & {
                     [key: string]: unknown;
                 }) | null;
-                verbosity?: unknown;
-            } | null;
+                verbosity?: unknown | undefined;
+            } | null | undefined;
             tool_choice?: (("auto" | "none" | "required") | ({
                 name: string;
                 /** @constant */
@@ -750,32 +766,32 @@ export interface components {
                 [key: string]: unknown;
             })) | null;
             tools?: {
-                description?: string | null;
+                description?: string | null | undefined;
                 name: string;
                 parameters?: {
                     [key: string]: unknown;
-                } | null;
-                strict?: boolean | null;
+                } | null | undefined;
+                strict?: boolean | null | undefined;
                 /** @constant */
                 type: "function";
-            }[] | null;
-            top_logprobs?: unknown;
-            top_p?: unknown;
-            truncation?: ("auto" | "disabled") | null;
-            user?: string | null;
+            }[] | null | undefined;
+            top_logprobs?: unknown | undefined;
+            top_p?: unknown | undefined;
+            truncation?: ("auto" | "disabled") | null | undefined;
+            user?: string | null | undefined;
         };
         File: {
             bytes: number;
-            contentType?: string;
+            contentType?: string | undefined;
             createdAt: number;
-            expiresAt?: number;
+            expiresAt?: number | undefined;
             fileKey: string;
             source?: {
                 /** @enum {string} */
                 kind: "script" | "web";
-                url?: string;
-            };
-            title?: string;
+                url?: string | undefined;
+            } | undefined;
+            title?: string | undefined;
             version: number;
         };
         Problem: {
@@ -783,7 +799,7 @@ export interface components {
             errors?: {
                 detail: string;
                 pointer: string;
-            }[];
+            }[] | undefined;
             status: number;
             title: string;
             type: string;
@@ -905,13 +921,13 @@ export interface components {
             } | null;
         };
         Run: {
-            agentId?: string;
-            cancelRequestedAt?: number;
+            agentId?: string | undefined;
+            cancelRequestedAt?: number | undefined;
             createdAt: number;
             error?: {
                 code: string;
                 message: string;
-            };
+            } | undefined;
             runId: string;
             /** @enum {string} */
             status: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete";
@@ -920,8 +936,8 @@ export interface components {
             updatedAt: number;
         };
         SubmissionInput: {
-            agentId?: string;
-            branchBefore?: string;
+            agentId?: string | undefined;
+            branchBefore?: string | undefined;
             input?: {
                 content: string;
                 images?: {
@@ -929,63 +945,63 @@ export interface components {
                     data: string;
                     /** @enum {string} */
                     media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                }[];
+                }[] | undefined;
                 /** @constant */
-                role?: "user";
+                role?: "user" | undefined;
                 /** @constant */
-                type?: "message";
-            }[];
-            model?: string;
+                type?: "message" | undefined;
+            }[] | undefined;
+            model?: string | undefined;
             overrides?: {
-                expose?: string[];
+                expose?: string[] | undefined;
                 limits?: {
-                    allowDetachedPromises?: boolean;
-                    approvalTimeoutMs?: number;
-                    computeMs?: number;
-                    logRatePerSec?: number;
-                    maxBuiltinCalls?: number;
-                    maxConcurrentDetachedTasks?: number;
-                    maxConcurrentToolCalls?: number;
-                    maxLogBytes?: number;
-                    maxLogEvents?: number;
-                    maxProgressEvents?: number;
-                    maxReturnBytes?: number;
-                    maxSourceBytes?: number;
-                    maxStackBytes?: number;
-                    maxToolCalls?: number;
-                    maxToolInputBytes?: number;
-                    maxToolInputValues?: number;
-                    maxToolOutputBytes?: number;
-                    maxToolResultBytes?: number;
-                    maxToolResultValues?: number;
-                    memoryMb?: number;
-                    modelOutputTokens?: number;
-                    queueWaitMs?: number;
-                    timeoutMs?: number;
-                };
+                    allowDetachedPromises?: boolean | undefined;
+                    approvalTimeoutMs?: number | undefined;
+                    computeMs?: number | undefined;
+                    logRatePerSec?: number | undefined;
+                    maxBuiltinCalls?: number | undefined;
+                    maxConcurrentDetachedTasks?: number | undefined;
+                    maxConcurrentToolCalls?: number | undefined;
+                    maxLogBytes?: number | undefined;
+                    maxLogEvents?: number | undefined;
+                    maxProgressEvents?: number | undefined;
+                    maxReturnBytes?: number | undefined;
+                    maxSourceBytes?: number | undefined;
+                    maxStackBytes?: number | undefined;
+                    maxToolCalls?: number | undefined;
+                    maxToolInputBytes?: number | undefined;
+                    maxToolInputValues?: number | undefined;
+                    maxToolOutputBytes?: number | undefined;
+                    maxToolResultBytes?: number | undefined;
+                    maxToolResultValues?: number | undefined;
+                    memoryMb?: number | undefined;
+                    modelOutputTokens?: number | undefined;
+                    queueWaitMs?: number | undefined;
+                    timeoutMs?: number | undefined;
+                } | undefined;
                 /** @enum {string} */
-                mode?: "disabled" | "dry-run" | "enabled";
-            };
-            prompt?: string;
-            threadId?: string;
+                mode?: "disabled" | "dry-run" | "enabled" | undefined;
+            } | undefined;
+            prompt?: string | undefined;
+            threadId?: string | undefined;
         };
         Thread: {
             /** @enum {string} */
-            activeState?: "queued" | "running" | "suspended";
-            agentId?: string;
+            activeState?: "queued" | "running" | "suspended" | undefined;
+            agentId?: string | undefined;
             branchOf?: {
                 threadId: string;
                 turnId: string;
-            };
+            } | undefined;
             createdAt: number;
             items: (({
                 content: string;
                 id: string;
                 images?: ({
-                    data?: string;
+                    data?: string | undefined;
                     /** @enum {string} */
                     media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string;
+                    path?: string | undefined;
                     sha256: string;
                     /** @constant */
                     type: "image";
@@ -1018,10 +1034,10 @@ export interface components {
                 call_id: string;
                 id: string;
                 images?: ({
-                    data?: string;
+                    data?: string | undefined;
                     /** @enum {string} */
                     media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string;
+                    path?: string | undefined;
                     sha256: string;
                     /** @constant */
                     type: "image";
@@ -1029,7 +1045,7 @@ export interface components {
                     [key: string]: unknown;
                 })[];
                 output: string;
-                read_by?: string;
+                read_by?: string | undefined;
                 success: boolean;
                 /** @constant */
                 type: "function_call_output";
@@ -1038,7 +1054,7 @@ export interface components {
             }) | ({
                 call_id: string;
                 /** @enum {string} */
-                carrier?: "tool" | "custom" | "text";
+                carrier?: "tool" | "custom" | "text" | undefined;
                 /** @enum {string} */
                 format: "xml" | "fence" | "tool";
                 id: string;
@@ -1047,15 +1063,15 @@ export interface components {
                 plan?: ({
                     column: number;
                     conditional: boolean;
-                    input?: unknown;
+                    input?: unknown | undefined;
                     line: number;
                     repeated: boolean;
                     tool: string;
                 } & {
                     [key: string]: unknown;
                 })[];
-                raw_text?: string;
-                script_id?: string;
+                raw_text?: string | undefined;
+                script_id?: string | undefined;
                 source_code: string;
                 source_sha256: string;
                 /** @enum {string} */
@@ -1068,8 +1084,8 @@ export interface components {
                 call_id: string;
                 diagnostics?: ({
                     code: string;
-                    column?: number;
-                    line?: number;
+                    column?: number | undefined;
+                    line?: number | undefined;
                     message: string;
                     /** @enum {string} */
                     severity: "error" | "warning" | "info";
@@ -1077,13 +1093,13 @@ export interface components {
                     [key: string]: unknown;
                 })[];
                 error?: {
-                    call_id?: string;
+                    call_id?: string | undefined;
                     /** @enum {string} */
                     code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError";
-                    column?: number;
-                    frame?: string;
-                    hint?: string;
-                    line?: number;
+                    column?: number | undefined;
+                    frame?: string | undefined;
+                    hint?: string | undefined;
+                    line?: number | undefined;
                     message: string;
                     metadata: {
                         [key: string]: unknown;
@@ -1091,17 +1107,17 @@ export interface components {
                     /** @enum {string} */
                     phase: "detecting" | "parsing" | "checking" | "executing" | "finalizing";
                     retryable: boolean;
-                    stack?: string;
-                    tool_name?: string;
+                    stack?: string | undefined;
+                    tool_name?: string | undefined;
                 } & {
                     [key: string]: unknown;
                 };
                 id: string;
                 images?: ({
-                    data?: string;
+                    data?: string | undefined;
                     /** @enum {string} */
                     media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string;
+                    path?: string | undefined;
                     sha256: string;
                     /** @constant */
                     type: "image";
@@ -1129,6 +1145,7 @@ export interface components {
                 };
                 operations: ({
                     call_id: string;
+                    column?: number | undefined;
                     duration_ms: number;
                     /** @enum {string} */
                     effect: "read" | "write" | "external";
@@ -1136,12 +1153,12 @@ export interface components {
                         /** @enum {string} */
                         code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError";
                         message: string;
-                    };
+                    } | undefined;
                     input: unknown;
-                    line?: number;
-                    result?: unknown;
-                    result_omitted?: boolean;
-                    retry_of?: string;
+                    line?: number | undefined;
+                    result?: unknown | undefined;
+                    result_omitted?: boolean | undefined;
+                    retry_of?: string | undefined;
                     started_at_ms: number;
                     /** @enum {string} */
                     status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
@@ -1149,14 +1166,14 @@ export interface components {
                 } & {
                     [key: string]: unknown;
                 })[];
-                output?: string;
-                output_json?: string;
-                report?: string;
-                result?: unknown;
-                script_id?: string;
+                output?: string | undefined;
+                output_json?: string | undefined;
+                report?: string | undefined;
+                result?: unknown | undefined;
+                script_id?: string | undefined;
                 /** @enum {string} */
                 status: "completed" | "failed" | "suspended";
-                summary?: string;
+                summary?: string | undefined;
                 /** @constant */
                 type: "script_execution_output";
             } & {
@@ -1166,7 +1183,7 @@ export interface components {
                 id: string;
                 /** @enum {string} */
                 language: "python" | "js";
-                lost?: boolean;
+                lost?: boolean | undefined;
                 source_code: string;
                 /** @constant */
                 type: "hosted_code";
@@ -1198,9 +1215,9 @@ export interface components {
                 [key: string]: unknown;
             }) | ({
                 id: string;
-                last_message?: string;
+                last_message?: string | undefined;
                 summary: string;
-                tokens_before?: number;
+                tokens_before?: number | undefined;
                 /** @constant */
                 type: "compaction";
             } & {
@@ -1226,12 +1243,12 @@ export interface components {
         };
         ThreadSummary: {
             /** @enum {string} */
-            activeState?: "queued" | "running" | "suspended";
-            agentId?: string;
+            activeState?: "queued" | "running" | "suspended" | undefined;
+            agentId?: string | undefined;
             branchOf?: {
                 threadId: string;
                 turnId: string;
-            };
+            } | undefined;
             createdAt: number;
             threadId: string;
             title: string;
@@ -1249,7 +1266,7 @@ export interface components {
             name: string;
             outputSchema?: {
                 [key: string]: unknown;
-            };
+            } | undefined;
         };
     };
     responses: never;
@@ -1295,7 +1312,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -1304,12 +1321,12 @@ export interface operations {
     listApprovals: {
         parameters: {
             query?: {
-                after?: string;
-                limit?: number;
-                runId?: string;
-                state?: "pending" | "approved" | "denied" | "expired" | "cancelled" | "all";
-                threadId?: string;
-            };
+                after?: string | undefined;
+                limit?: number | undefined;
+                runId?: string | undefined;
+                state?: "pending" | "approved" | "denied" | "expired" | "cancelled" | "all" | undefined;
+                threadId?: string | undefined;
+            } | undefined;
             header?: never;
             path?: never;
             cookie?: never;
@@ -1342,7 +1359,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Approval"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -1402,10 +1419,10 @@ export interface operations {
                 "application/json": ("approve" | "deny") | {
                     /** @enum {string} */
                     decision: "approve" | "deny";
-                    input?: unknown;
-                    note?: string;
+                    input?: unknown | undefined;
+                    note?: string | undefined;
                     /** @enum {string} */
-                    remember?: "script" | "plan" | "workspace";
+                    remember?: "script" | "plan" | "workspace" | undefined;
                 };
             };
         };
@@ -1475,7 +1492,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        covers?: string;
+                        covers?: string | undefined;
                     };
                 };
             };
@@ -1484,14 +1501,14 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                after?: string;
-                format?: "json" | "jsonl";
-                limit?: number;
-                principal?: string;
-                runId?: string;
-                scriptId?: string;
-                threadId?: string;
-            };
+                after?: string | undefined;
+                format?: "json" | "jsonl" | undefined;
+                limit?: number | undefined;
+                principal?: string | undefined;
+                runId?: string | undefined;
+                scriptId?: string | undefined;
+                threadId?: string | undefined;
+            } | undefined;
             header?: never;
             path?: never;
             cookie?: never;
@@ -1524,7 +1541,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AuditEntry"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -1595,14 +1612,14 @@ export interface operations {
                     "application/json": {
                         data: {
                             createdAt: number;
-                            expiresAt?: number;
+                            expiresAt?: number | undefined;
                             isActive: boolean;
                             keyId: string;
                             name: string;
                             principal: string;
                             scopes: ("read" | "run" | "approve" | "admin")[];
                         }[];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -1618,9 +1635,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    expiresAt?: number;
+                    expiresAt?: number | undefined;
                     name: string;
-                    principal?: string;
+                    principal?: string | undefined;
                     scopes: ("read" | "run" | "approve" | "admin")[];
                 };
             };
@@ -1652,7 +1669,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         createdAt: number;
-                        expiresAt?: number;
+                        expiresAt?: number | undefined;
                         isActive: boolean;
                         keyId: string;
                         name: string;
@@ -1734,7 +1751,7 @@ export interface operations {
                             rememberedAt: number;
                             ruleId: string;
                         }[];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -1892,8 +1909,8 @@ export interface operations {
     previewUndo: {
         parameters: {
             query?: {
-                direction?: "undo" | "redo";
-            };
+                direction?: "undo" | "redo" | undefined;
+            } | undefined;
             header?: never;
             path: {
                 scriptId: string;
@@ -1929,8 +1946,8 @@ export interface operations {
                     "application/json": {
                         calls: {
                             callId: string;
-                            line?: number;
-                            reason?: string;
+                            line?: number | undefined;
+                            reason?: string | undefined;
                             tool: string;
                         }[];
                         conflicts: {
@@ -1942,7 +1959,7 @@ export interface operations {
                         files: {
                             /** @enum {string} */
                             change: "create" | "update" | "delete";
-                            diff?: string;
+                            diff?: string | undefined;
                             path: string;
                         }[];
                         isDone: boolean;
@@ -1952,15 +1969,15 @@ export interface operations {
                         }[];
                         notUndone: {
                             callId: string;
-                            line?: number;
-                            reason?: string;
+                            line?: number | undefined;
+                            reason?: string | undefined;
                             tool: string;
                         }[];
-                        planId?: string;
+                        planId?: string | undefined;
                         refusal?: {
                             code: string;
                             message: string;
-                        };
+                        } | undefined;
                         scriptId: string;
                     };
                 };
@@ -1983,8 +2000,8 @@ export interface operations {
                      * @default undo
                      * @enum {string}
                      */
-                    direction?: "undo" | "redo";
-                    planId?: string;
+                    direction?: "undo" | "redo" | undefined;
+                    planId?: string | undefined;
                 };
             };
         };
@@ -2016,8 +2033,8 @@ export interface operations {
                     "application/json": {
                         calls: {
                             callId: string;
-                            line?: number;
-                            reason?: string;
+                            line?: number | undefined;
+                            reason?: string | undefined;
                             tool: string;
                         }[];
                         conflicts: {
@@ -2029,7 +2046,7 @@ export interface operations {
                         files: {
                             /** @enum {string} */
                             change: "create" | "update" | "delete";
-                            diff?: string;
+                            diff?: string | undefined;
                             path: string;
                         }[];
                         isDone: boolean;
@@ -2039,15 +2056,15 @@ export interface operations {
                         }[];
                         notUndone: {
                             callId: string;
-                            line?: number;
-                            reason?: string;
+                            line?: number | undefined;
+                            reason?: string | undefined;
                             tool: string;
                         }[];
-                        planId?: string;
+                        planId?: string | undefined;
                         refusal?: {
                             code: string;
                             message: string;
-                        };
+                        } | undefined;
                         scriptId: string;
                     };
                 };
@@ -2057,11 +2074,11 @@ export interface operations {
     streamRun: {
         parameters: {
             query?: {
-                from?: number;
-            };
+                from?: number | undefined;
+            } | undefined;
             header?: {
-                "last-event-id"?: string;
-            };
+                "last-event-id"?: string | undefined;
+            } | undefined;
             path: {
                 runId: string;
             };
@@ -2093,8 +2110,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                "idempotency-key"?: string;
-            };
+                "idempotency-key"?: string | undefined;
+            } | undefined;
             path?: never;
             cookie?: never;
         };
@@ -2140,10 +2157,10 @@ export interface operations {
     listThreads: {
         parameters: {
             query?: {
-                after?: string;
-                limit?: number;
-                text?: string;
-            };
+                after?: string | undefined;
+                limit?: number | undefined;
+                text?: string | undefined;
+            } | undefined;
             header?: never;
             path?: never;
             cookie?: never;
@@ -2176,7 +2193,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ThreadSummary"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -2185,8 +2202,8 @@ export interface operations {
     getThread: {
         parameters: {
             query?: {
-                operations?: "summary" | "full";
-            };
+                operations?: "summary" | "full" | undefined;
+            } | undefined;
             header?: never;
             path: {
                 threadId: string;
@@ -2304,10 +2321,10 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
-                after?: string;
-                limit?: number;
-                prefix?: string;
-            };
+                after?: string | undefined;
+                limit?: number | undefined;
+                prefix?: string | undefined;
+            } | undefined;
             header?: never;
             path: {
                 threadId: string;
@@ -2342,7 +2359,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["File"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -2426,8 +2443,8 @@ export interface operations {
     downloadFile: {
         parameters: {
             query?: {
-                version?: number;
-            };
+                version?: number | undefined;
+            } | undefined;
             header?: never;
             path: {
                 fileKey: string;
@@ -2460,8 +2477,8 @@ export interface operations {
     listTools: {
         parameters: {
             query?: {
-                agentId?: string;
-            };
+                agentId?: string | undefined;
+            } | undefined;
             header?: never;
             path?: never;
             cookie?: never;
@@ -2494,7 +2511,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Tool"][];
-                        next?: string;
+                        next?: string | undefined;
                     };
                 };
             };
@@ -2697,12 +2714,12 @@ export interface operations {
     getResponse: {
         parameters: {
             query?: {
-                include?: string | string[];
-                include_obfuscation?: string;
-                "include[]"?: string | string[];
-                starting_after?: number;
-                stream?: "true" | "false";
-            };
+                include?: string | string[] | undefined;
+                include_obfuscation?: string | undefined;
+                "include[]"?: string | string[] | undefined;
+                starting_after?: number | undefined;
+                stream?: "true" | "false" | undefined;
+            } | undefined;
             header?: never;
             path: {
                 responseId: string;
@@ -2775,12 +2792,12 @@ export interface operations {
     listInputItems: {
         parameters: {
             query?: {
-                after?: string;
-                include?: string | string[];
-                "include[]"?: string | string[];
-                limit?: number;
-                order?: "asc" | "desc";
-            };
+                after?: string | undefined;
+                include?: string | string[] | undefined;
+                "include[]"?: string | string[] | undefined;
+                limit?: number | undefined;
+                order?: "asc" | "desc" | undefined;
+            } | undefined;
             header?: never;
             path: {
                 responseId: string;

@@ -5,7 +5,7 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   /** The location of the fault: a JSON pointer into the body, or the name of a parameter. */
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
   /** A problem may have more members, such as the `approval` that was already decided. */
   readonly [member: string]: unknown;
 }
@@ -31,7 +31,7 @@ export class ProblemError extends Error {
 /**
  * The error for an answer with a failure status. `body`: the parsed problem document, or other content from a proxy.
  */
-export function problemErrorOf({ status, statusText, headers }: Response, body: unknown): ProblemError {
+export function responseProblem({ status, statusText, headers }: Response, body: unknown): ProblemError {
   const given = typeof body === 'object' && body !== null ? (body as Partial<Problem>) : {};
   const title = given.title ?? (statusText === '' ? 'Error' : statusText);
   const detail =

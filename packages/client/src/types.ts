@@ -22,7 +22,7 @@ type Query<Name extends Operation> = NonNullable<operations[Name]['parameters'][
 type WithItems<Type, Member extends keyof Type> = Omit<Type, Member> & { [Key in Member]: OutputItem[] };
 
 export type SubmitBody = Body<'submit'>;
-export type Submitted = Answer<'submit'>;
+export type SubmittedRun = Answer<'submit'>;
 export type Run = Answer<'getRun'>;
 export type ThreadPage = Answer<'listThreads'>;
 export type ThreadSummary = ThreadPage['data'][number];

@@ -1,7 +1,8 @@
 import { createClient, ProblemError, type Approval, type StreamEvent } from '@toolscript/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../../server/test/support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../../server/test/support/test-server.js';
 import { cuttingFetch } from './support/cutting-fetch.js';
+import { until } from '@toolscript/testkit/until';
 
 let server: TestServer;
 
@@ -26,7 +27,7 @@ async function problemOf(call: Promise<unknown>) {
 }
 
 async function approvalOf(runId: string): Promise<Approval> {
-  return eventually(async () => (await client().approvals.list({ runId })).data[0]);
+  return until(async () => (await client().approvals.list({ runId })).data[0]);
 }
 
 async function seqsOf(events: AsyncIterable<StreamEvent>): Promise<number[]> {
@@ -58,7 +59,7 @@ describe('a response', () => {
       for (const { approval_id: approvalId } of response.live.pendingApprovals) {
         if (asked.has(approvalId)) continue;
         asked.add(approvalId);
-        await eventually(() =>
+        await until(() =>
           client()
             .approvals.get(approvalId)
             .catch(() => undefined),

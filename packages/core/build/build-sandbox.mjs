@@ -1,5 +1,4 @@
 // Writes the sandbox's engine and images beside the compiled code. Run after `tsc -b`.
-import { writeFile } from 'node:fs/promises';
 import { buildSandbox } from '../dist/sandbox/image-build/build-image.js';
 import { bundleGuest } from './bundle-guest.mjs';
 
@@ -10,9 +9,3 @@ const header = await buildSandbox({
 });
 const kib = header.runs.reduce((sum, [start, end]) => sum + end - start, 0) / 1024;
 console.log(`sandbox image: ${kib} KiB, engine ${header.engine.slice(0, 12)}`);
-
-// The guest for V8, of the same modules.
-await writeFile(
-  new URL('../dist/sandbox/artefacts/isolate-guest.js', import.meta.url),
-  await bundleGuest({ entry: 'v8/main.ts' }),
-);

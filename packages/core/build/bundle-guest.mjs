@@ -1,16 +1,17 @@
 // The guest's modules as one program: the source of an expression, whose value is what its entry exports by default.
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const folder = fileURLToPath(new URL('../src/sandbox/guest/', import.meta.url));
 
 /**
- * `change` gives a module another source, by its path within the guest's folder; `prelude` comes before the modules.
- * The same sources give the same text.
+ * `entry`: the path of the entry, within the guest's folder unless absolute. `change` gives a module another source, by
+ * its path within the guest's folder; `prelude` comes before the modules. The same sources give the same text.
  */
 export async function bundleGuest({ entry = 'main.ts', change = (_path, source) => source, prelude = '' } = {}) {
   const bundle = await rolldown({
-    input: folder + entry,
+    input: resolve(folder, entry),
     platform: 'neutral',
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     // The manifest's `sideEffects` speaks of the library. The guest's modules are all needed.

@@ -1,67 +1,77 @@
-export * from './harness/index.js';
-export type { AnswerText, PayloadSink } from './answer/index.js';
-export * from './protocol/index.js';
-export { findApprovalRule, renderForPerson, type RenderOptions } from './approvals/index.js';
-export {
-  IsolatedVmPool,
-  isolatedVmFile,
-  isolatedVmInstall,
-  QuickJsPool,
-  type IsolatedVmOptions,
-  type QuickJsOptions,
-} from './sandbox/index.js';
-export {
-  createCompiler,
-  createDetector,
-  detectScripts,
-  type CompileOptions,
-  type Compiler,
-  type CompilerOptions,
-  type CompilerStats,
-  type Detector,
-  type DetectorEvent,
-  type DetectorOptions,
-  type TypeChecker,
-} from './script/index.js';
-export {
-  checkJournalLines,
-  checkScriptId,
-  checkSha256,
-  demandHash,
-  fileStore,
-  isAlive,
-  memoryDocuments,
-  memoryEventLog,
-  memoryStore,
-  memoryStores,
-  obtainKeyFile,
-  ownIdentity,
-  packImage,
-  parseIdentity,
-  readKeyFile,
-  unpackImage,
-  withFileLock,
-  writePrivateFile,
-  type FileStoreOptions,
-  type KeyFileOptions,
-  type MemoryStoreOptions,
-  type MemoryStores,
-  type MemoryStoresOptions,
-  type ProcessIdentity,
-} from './stores/index.js';
-export { identifierName } from './text/identifier-name.js';
-export {
-  defineTool,
-  type ApprovalQuestion,
-  type DefinedTool,
-  type DefineToolOptions,
-  type StandardSchema,
-  type ToolCatalog,
-  type ToolDefinition,
-  type ToolInput,
-  type ToolOutput,
-  type ToolPack,
-  type ToolResult,
-  type ToolSchema,
-  type ToolSummary,
+/**
+ * The names for builders of agents. Implementers of a store, a runtime or a provider find their types in
+ * `@toolscript/core/ports`, and all shapes that cross a process are in `@toolscript/core/protocol`.
+ */
+export { createHarness } from './harness/index.js';
+export type {
+  AsToolOptions,
+  CallToolOptions,
+  DecideResult,
+  Decisions,
+  Harness,
+  HarnessOptions,
+  HarnessStats,
+  HarnessTools,
+  InstructionsOptions,
+  ProcessTextOptions,
+  ResumeOptions,
+  RevertResult,
+  RevertibleCall,
+  RevertOptions,
+  RunOptions,
+  RunScriptOptions,
+  RunScriptTool,
+  TypecheckStats,
+} from './harness/index.js';
+export type { AnswerText } from './answer/index.js';
+export { defineTool } from './tools/index.js';
+export type {
+  ApprovalQuestion,
+  DefinedTool,
+  DefineToolOptions,
+  ToolCatalog,
+  ToolDefinition,
+  ToolInput,
+  ToolOutput,
+  ToolPack,
+  ToolResult,
+  ToolSchema,
+  ToolSummary,
 } from './tools/index.js';
+export type { StandardSchema } from './schema/index.js';
+export { findApprovalRule } from './calls/approvals/index.js';
+export { ToolCallError, ToolscriptUsageError } from './protocol/errors.js';
+export type { UsageErrorCode } from './protocol/usage-errors.js';
+export type {
+  ApprovalCallback,
+  ApprovalPolicy,
+  ApprovalRequest,
+  ApprovalRule,
+  AuditEntry,
+  AuditLog,
+  Decision,
+  Diagnostic,
+  ErrorCode,
+  EventPayload,
+  HarnessMode,
+  ImagePart,
+  JsonValue,
+  Limits,
+  LimitsInput,
+  LogEntry,
+  Operation,
+  Outcome,
+  OutcomeMetadata,
+  OutputItem,
+  PlannedCall,
+  Response,
+  ScriptFailure,
+  StreamEvent,
+  Tool,
+  ToolCallContext,
+  ToolEffect,
+} from './protocol/index.js';
+export { fileStore, memoryStore } from './stores/index.js';
+export type { FileStoreOptions, MemoryStoreOptions } from './stores/index.js';
+export { listScripts, pruneScripts, recoverScripts } from './harness/index.js';
+export type { KeptScript, KeptScriptDetails, PruneOptions, RecoverScriptsOptions } from './harness/index.js';

@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { oauthFile, serversWithLogin, type McpEvent } from '#mcp/index.js';
+import { oauthFile, serversWithLogin, type McpEvent, type ServerToStart } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { serverFetch } from '#mcp/connection/server-fetch.js';
+import type { HttpTransport } from '#mcp/index.js';
 import { guardedServer } from './support/guarded-server.js';
+import { listen } from './support/http-servers.js';
 import { attachedHarness, openServers, valueOf } from './support/open.js';
 
 const REDIRECT = 'http://127.0.0.1:9/callback';
@@ -19,6 +22,12 @@ async function logIn(page: URL): Promise<string> {
   const { headers } = await fetch(page, { redirect: 'manual' });
   return headers.get('location')!;
 }
+
+function remote(url: string, name = 'server'): ServerToStart {
+  return { name, transport: { type: 'http', url: new URL(url), headers: {}, shown: url } };
+}
+
+const SERVER = remote('https://one.example/mcp');
 
 const SECRET = 'return tools.mcp.server.secret()';
 
@@ -70,7 +79,7 @@ describe('a remote server with a login', () => {
 
   it('keeps the tokens that another process has refreshed when its own are refused', async () => {
     const path = loginFile();
-    const [one, other] = [0, 1].map(() => oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} })('server'));
+    const [one, other] = [0, 1].map(() => oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} })(SERVER));
     const tokens = (name: string) => ({ access_token: name, token_type: 'Bearer' });
     await one!.saveTokens(tokens('old'));
     await one!.tokens();
@@ -82,7 +91,7 @@ describe('a remote server with a login', () => {
   });
 
   it('accepts no redirect after it was invalidated as a whole', async () => {
-    const login = oauthFile({ path: loginFile(), redirectUrl: REDIRECT, onRedirect: () => {} })('server');
+    const login = oauthFile({ path: loginFile(), redirectUrl: REDIRECT, onRedirect: () => {} })(SERVER);
     const state = await login.state!();
     expect(await login.isOwnState(state)).toBe(true);
     await login.invalidateCredentials?.('all');
@@ -92,9 +101,75 @@ describe('a remote server with a login', () => {
   it('keeps the logins to servers that are saved at the same time', async () => {
     const path = loginFile();
     const names = ['a', 'b', 'c', 'd'];
-    const login = (name: string) => oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} })(name);
-    await Promise.all(names.map(async (name) => login(name).saveTokens({ access_token: name, token_type: 'Bearer' })));
-    expect([...(await serversWithLogin(path))].toSorted()).toEqual(names);
+    const servers = names.map((name) => remote(`https://${name}.example/mcp`));
+    const login = oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} });
+    await Promise.all(
+      servers.map(async (server) => login(server).saveTokens({ access_token: server.name, token_type: 'Bearer' })),
+    );
+    const stored = await serversWithLogin(path);
+    expect(servers.map((server) => stored.has(server))).toEqual([true, true, true, true]);
+  });
+
+  it('has tokens that no server of the same name at another address gets', async () => {
+    const path = loginFile();
+    const login = oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} });
+    const tokens = { access_token: 'for one', token_type: 'Bearer' };
+    await login(SERVER).saveTokens(tokens);
+    for (const url of ['https://two.example/mcp', 'https://one.example/other', 'https://one.example:444/mcp']) {
+      expect(await login(remote(url)).tokens(), url).toBeUndefined();
+      expect((await serversWithLogin(path)).has(remote(url)), url).toBe(false);
+    }
+    expect(
+      await login(remote(SERVER.transport.type === 'http' ? SERVER.transport.url.href : '', 'renamed')).tokens(),
+    ).toEqual(tokens);
+  });
+
+  it('steers no request to another address without https, and its configured headers stay at its own', async () => {
+    const seen: string[] = [];
+    const inside = await listen((request, response) => {
+      seen.push(`${request.method} ${String(request.headers['x-api-key'])}`);
+      response.writeHead(404).end();
+    });
+    const { origin } = new URL(inside);
+    const own: unknown[] = [];
+    const url = await listen((request, response) => {
+      own.push(request.headers['x-api-key']);
+      const { pathname } = new URL(request.url!, 'http://localhost');
+      if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+        return response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ resource: `http://${request.headers.host}/mcp`, authorization_servers: [origin] }));
+      return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${challenge}"` }).end();
+    });
+    let challenge = `${origin}/.well-known/x`;
+    const authProvider = oauthFile({ path: loginFile(), redirectUrl: REDIRECT, onRedirect: () => {} });
+    const config = { server: { url, headers: { 'X-Api-Key': 'key' } } };
+    for (challenge of [challenge, new URL('/.well-known/oauth-protected-resource', url).href]) {
+      const mcp = await openServers(config, { authProvider });
+      expect(mcp.status()[0]).toMatchObject({ state: expect.not.stringMatching('^connected$') });
+    }
+    expect(seen).toEqual([]);
+    expect(own.length).toBeGreaterThan(1);
+    expect(new Set(own)).toEqual(new Set(['key']));
+  });
+
+  it('has no private address as its login service, even with https', async () => {
+    const fetch = serverFetch(remote('https://one.example/mcp').transport as HttpTransport);
+    for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', 'localhost'])
+      await expect(fetch(`https://${host}/token`, { method: 'POST', body: 'x' })).rejects.toThrow('not public');
+    await expect(fetch('http://example.com/token')).rejects.toThrow('not https');
+  });
+
+  it('shows no page that is not a web page', async () => {
+    const shown: URL[] = [];
+    const login = oauthFile({
+      path: loginFile(),
+      redirectUrl: REDIRECT,
+      onRedirect: (_name, page) => void shown.push(page),
+    })(SERVER);
+    for (const page of ['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])
+      await expect(login.redirectToAuthorization(new URL(page))).rejects.toThrow('it is not shown');
+    expect(shown).toEqual([]);
   });
 
   it('a program has none', async () => {

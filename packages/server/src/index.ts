@@ -1,11 +1,19 @@
-export * from './access/index.js';
-export * from './agents/index.js';
-export * from './http/index.js';
-export { LOCAL_PRINCIPAL } from './runs/index.js';
 export {
-  openConvexProjection,
-  type ConvexProjectionOptions,
+  demoAgent,
+  fixedAgents,
+  HarnessAgents,
+  keyProblem,
+  LOCAL_PRINCIPAL,
+  narrowedTo,
+  type AgentDirectory,
+  type HarnessAgentsOptions,
+  type OpenedAgent,
   type ProjectedItem,
   type ProjectedRun,
   type Projection,
-} from './projections/index.js';
+  type RunChoices,
+  type ServedAgent,
+} from '@toolscript/service';
+export * from './access/index.js';
+export * from './http/index.js';
+export { openConvexProjection, type ConvexProjectionOptions } from './projections/index.js';

@@ -7,12 +7,12 @@ import { ToolscriptUsageError, type ApprovalRule } from '@toolscript/core/protoc
 
 export interface CommandRules {
   /** Prefixes of the allowed `exec` commands, such as 'npm test' or 'git diff'. A prefix matches whole words. */
-  readonly allow?: readonly string[];
+  readonly allow?: readonly string[] | undefined;
   /**
    * Patterns of denied commands, with `*`, such as '*rm -rf*'. A pattern is matched against the whole text of a
    * command, so it also applies to a command inside a shell line.
    */
-  readonly deny?: readonly string[];
+  readonly deny?: readonly string[] | undefined;
 }
 
 /** Asks before every change except the commands in `allow`. Reads need no approval. */
@@ -58,9 +58,6 @@ export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalR
 
 function checkedPrefix(prefix: string): string {
   const text = prefix.trim();
-  if (text === '' || text.includes('*'))
-    throw new ToolscriptUsageError(
-      `"${prefix}" is not a command prefix. Use the words that the command starts with, without "*".`,
-    );
+  if (text === '' || text.includes('*')) throw new ToolscriptUsageError('COMMAND_PREFIX_INVALID', { prefix });
   return text;
 }

@@ -14,11 +14,11 @@ import { grepFilesTool } from './search/grep-files.js';
 
 export interface CodingToolsOptions extends WorkspaceOptions {
   /** Settings of `exec`; false omits `exec` and `shell`. */
-  readonly exec?: ExecOptions | false;
+  readonly exec?: ExecOptions | false | undefined;
   /** True: adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
-  readonly shell?: boolean;
+  readonly shell?: boolean | undefined;
   /** The File Cabinet. With it, `writeFile` also takes a `fileKey`. See `cabinetTools`. */
-  readonly documents?: DocumentStore;
+  readonly documents?: DocumentStore | undefined;
 }
 
 /**

@@ -54,12 +54,15 @@ export function failure(reason: FailureReason, message: string, data: Record<str
 /** The reason of an error from `failure`; undefined for any other error. */
 export function failureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof ToolCallError)) return undefined;
-  return (error.data as { reason?: FailureReason } | undefined)?.reason;
+  return (error.data as { reason?: FailureReason | undefined } | undefined)?.reason;
 }
 
 /** Whether a change of files failed and could not be reverted completely. */
 export function isIncomplete(error: unknown): boolean {
-  return error instanceof ToolCallError && (error.data as { incomplete?: boolean } | undefined)?.incomplete === true;
+  return (
+    error instanceof ToolCallError &&
+    (error.data as { incomplete?: boolean | undefined } | undefined)?.incomplete === true
+  );
 }
 
 export function failureMessage(error: unknown): string {

@@ -35,7 +35,7 @@ export { updatePlanTool } from './plan/update-plan.js';
 export { readPromptFolder, type PromptFile, type PromptFolderOptions } from './prompts/prompt-files.js';
 export { loadPrompt, type LoadedPrompt, type PromptLibrary, type PromptReference } from './prompts/prompt-library.js';
 export { promptTools } from './prompts/prompt-tools.js';
-export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
+export { suggestRules, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';
 export {

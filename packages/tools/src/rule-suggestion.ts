@@ -21,49 +21,76 @@ export interface RuleSuggestion {
 const MAX_SHOWN = 300;
 
 /**
- * Commands that their first words identify: program, subcommand and, for `run` and `task`, the script's name. Either
- * they run the workspace's own code regardless of the rest, or the rest cannot name a program to run. Other commands
- * are remembered word for word.
+ * Commands that their first words identify: program, subcommand and, for `run *` and `task *`, the script's name. With
+ * each one, what may follow: a rule for the first words would allow it too. Other commands are remembered only word for
+ * word.
  */
-const SUBCOMMANDS: Readonly<Record<string, string>> = {
-  git: 'add blame branch checkout commit describe diff log ls-files ls-tree restore rev-parse shortlog show stash status switch tag',
-  npm: 'ci test run *',
-  pnpm: 'test run *',
+const SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  git: {
+    add: '--all',
+    blame: '--contents FILE',
+    branch: '-D main',
+    checkout: '-- .',
+    commit: '--amend --no-edit',
+    describe: '--all',
+    diff: '--output=FILE',
+    log: '--output=FILE',
+    'ls-files': '--others',
+    'ls-tree': '-r HEAD',
+    restore: '.',
+    'rev-parse': '--git-dir',
+    shortlog: '--output=FILE',
+    show: '--output=FILE',
+    stash: 'clear',
+    status: '--ignored',
+    switch: '--discard-changes main',
+    tag: '-d NAME',
+  },
+  npm: { ci: '--prefix FOLDER', test: '--prefix FOLDER', 'run *': '--prefix FOLDER' },
+  pnpm: { test: '--dir FOLDER', 'run *': '--dir FOLDER' },
   // The command `run` of these programs can start any program.
-  yarn: 'test',
-  bun: 'test',
-  deno: 'check fmt lint test task *',
-  cargo: 'bench build check clippy doc run test',
-  go: 'test',
-  dotnet: 'build format test',
-  mvn: 'compile package test verify',
-  make: '*',
+  yarn: { test: '--cwd FOLDER' },
+  bun: { test: '--preload FILE' },
+  deno: { check: '--config FILE', fmt: '--config FILE', lint: '--fix', test: '--allow-all', 'task *': '--cwd FOLDER' },
+  cargo: {
+    bench: '--config FILE',
+    build: '--config FILE',
+    check: '--config FILE',
+    clippy: '--fix',
+    doc: '--config FILE',
+    run: '--config FILE',
+    test: '--config FILE',
+  },
+  go: { test: '-exec PROGRAM' },
+  dotnet: { build: '--output FOLDER', format: '--include FOLDER', test: '--output FOLDER' },
+  mvn: { compile: '-f FILE', package: '-f FILE', test: '-f FILE', verify: '-f FILE' },
+  make: { '*': 'SHELL=PROGRAM' },
 };
 const PLAIN_WORD = /^[A-Za-z0-9][\w.:-]*$/;
 
-/** The rules that would allow calls like this one; undefined if no suggestion is possible. */
-export function suggestRule(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
-  const suggestion = suggest(tool, input);
-  if (suggestion === undefined || suggestion.covers.length > MAX_SHOWN) return undefined;
+/** The rules that would allow calls like this one, the narrowest first; empty if no suggestion is possible. */
+export function suggestRules(tool: Tool, input: JsonValue): RuleSuggestion[] {
   // The rules must cover the call that the user saw.
-  return findApprovalRule(suggestion.rules, tool, input) === undefined ? undefined : suggestion;
+  return suggestions(tool, input).filter(
+    ({ covers, rules }) => covers.length <= MAX_SHOWN && findApprovalRule(rules, tool, input) !== undefined,
+  );
 }
 
-function suggest(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
-  const permissions = tool.permissions === undefined ? [] : permissionsOf(tool, input);
-  if (permissions === undefined || permissions.some((permission) => permission.includes('*'))) return undefined;
-  if (permissions.some((permission) => permission.startsWith('indirect:'))) return undefined;
+function suggestions(tool: Tool, input: JsonValue): RuleSuggestion[] {
+  const permissions = tool.permissions === undefined ? [] : callPermissions(tool, input);
+  if (permissions === undefined || permissions.some((permission) => permission.includes('*'))) return [];
+  if (permissions.some((permission) => permission.startsWith('indirect:'))) return [];
   const [first] = permissions;
-  if (first?.startsWith('exec:')) return commandSuggestion(tool.name, first.slice('exec:'.length), input);
+  if (first?.startsWith('exec:')) return commandSuggestions(tool.name, first.slice('exec:'.length), input);
   if (first !== undefined && permissions.every((permission) => permission.startsWith('write:')))
-    return writeSuggestion(
+    return writeSuggestions(
       tool.name,
       permissions.map((permission) => permission.slice('write:'.length)),
     );
-  return { covers: `every call to ${tool.name}`, rules: [{ tool: tool.name, action: 'approve' }] };
+  return [{ covers: `every call to ${tool.name}`, rules: [{ tool: tool.name, action: 'approve' }] }];
 }
 
-function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
+function callPermissions(tool: Tool, input: JsonValue): readonly string[] | undefined {
   try {
     return tool.permissions?.(input as never);
   } catch {
@@ -71,45 +98,49 @@ function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefi
   }
 }
 
-function commandSuggestion(tool: string, line: string, input: JsonValue): RuleSuggestion | undefined {
-  const { command } = input as { command?: unknown };
-  const prefix = Array.isArray(command) ? prefixOf(command as string[]) : undefined;
-  if (prefix !== undefined && tool === 'exec')
-    return {
-      covers: `every command that begins with \`${prefix}\`, whatever follows`,
-      rules: commandRules({ allow: [prefix] }),
-    };
-  return {
+/** The command as it is, then its first words with an example of what may follow. */
+function commandSuggestions(tool: string, line: string, input: JsonValue): RuleSuggestion[] {
+  const exact: RuleSuggestion = {
     covers: `exactly the command \`${line}\``,
     rules: [{ tool, permission: `exec:${line}`, action: 'approve' }],
   };
+  const { command } = input as { command?: unknown };
+  const known = Array.isArray(command) && tool === 'exec' ? knownPrefix(command as string[]) : undefined;
+  if (known === undefined) return [exact];
+  const { prefix, follows } = known;
+  return [
+    exact,
+    {
+      covers: `every command that begins with \`${prefix}\`, whatever follows, such as \`${prefix} ${follows}\``,
+      rules: commandRules({ allow: [prefix] }),
+    },
+  ];
 }
 
-function prefixOf([program = '', ...rest]: readonly string[]): string | undefined {
-  if (!Object.hasOwn(SUBCOMMANDS, program)) return undefined;
-  const known = SUBCOMMANDS[program]!.split(' ');
-  const [first, second] = rest;
-  if (first === undefined || !PLAIN_WORD.test(first)) return undefined;
+/** The first words that identify a command, and an example of what may follow. */
+function knownPrefix([program = '', first = '', second = '']: readonly string[]):
+  | { readonly prefix: string; readonly follows: string }
+  | undefined {
+  if (!Object.hasOwn(SUBCOMMANDS, program) || !PLAIN_WORD.test(first)) return undefined;
+  const subcommands = new Map(Object.entries(SUBCOMMANDS[program]!));
   // A star stands for any name: after the previous word, or directly after the program.
-  if (known[0] === '*') return `${program} ${first}`;
-  const at = known.indexOf(first);
-  if (at === -1) return undefined;
-  if (known[at + 1] !== '*') return `${program} ${first}`;
-  return second !== undefined && PLAIN_WORD.test(second) ? `${program} ${first} ${second}` : undefined;
+  const [script, plain] = [subcommands.get(`${first} *`), subcommands.get(first) ?? subcommands.get('*')];
+  if (plain !== undefined) return { prefix: `${program} ${first}`, follows: plain };
+  if (script === undefined || !PLAIN_WORD.test(second)) return undefined;
+  return { prefix: `${program} ${first} ${second}`, follows: script };
 }
 
 /** The rule for one file at the top of the workspace, for the common folder of all files, or for every file. */
-function writeSuggestion(tool: string, paths: readonly string[]): RuleSuggestion | undefined {
+function writeSuggestions(tool: string, paths: readonly string[]): RuleSuggestion[] {
   // Paths in other roots or outside the workspace are absolute or lead upwards.
-  if (paths.some((path) => /^(?:\/|[A-Za-z]:)/.test(path) || path.split('/').includes('..'))) return undefined;
+  if (paths.some((path) => /^(?:\/|[A-Za-z]:)/.test(path) || path.split('/').includes('..'))) return [];
   const folder = sharedFolder(paths);
   const isOneFile = folder === '' && new Set(paths).size === 1;
   const pattern = isOneFile ? paths[0]! : folder === '' ? '*' : `${folder}/*`;
   const files = isOneFile ? `the file ${paths[0]!}` : folder === '' ? 'any file' : `files below ${folder}/`;
-  return {
-    covers: `${tool} on ${visible(files)}`,
-    rules: [{ tool, permission: `write:${pattern}`, action: 'approve' }],
-  };
+  return [
+    { covers: `${tool} on ${visible(files)}`, rules: [{ tool, permission: `write:${pattern}`, action: 'approve' }] },
+  ];
 }
 
 /** The common folder of all paths; '' for the workspace itself. */

@@ -9,9 +9,9 @@ const STEPS_BETWEEN_LOOKS = 2_000;
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
   /** Maximum number of steps of the whole work. More steps cause an error. Default: no maximum. */
-  readonly maxSteps?: number;
+  readonly maxSteps?: number | undefined;
   /** The message of the error for too many steps. */
-  readonly tooMuch?: string;
+  readonly tooMuch?: string | undefined;
 }
 
 /**
@@ -58,6 +58,18 @@ export class WorkSlices {
 
   #isTooMuch(): boolean {
     return this.#options.maxSteps !== undefined && this.#total > this.#options.maxSteps;
+  }
+}
+
+/** Number of paths that are checked in one turn of the event loop. A check costs about 10 µs. */
+const PATHS_IN_A_TURN = 64;
+
+/** Calls `check` for each path, and yields to other work in between. */
+export async function checkInTurns<T>(items: readonly T[], check: (item: T) => void): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    // defence: paths-in-turns
+    if (index > 0 && index % PATHS_IN_A_TURN === 0) await nextTurn();
+    check(item);
   }
 }
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Tool, ToolCallContext } from '@toolscript/core/protocol';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as everything from '@toolscript/tools';
-import { put, temporaryFolder, texts } from './support/temporary-folder.js';
-import { hasExecSandbox } from '../../../scripts/test/exec-sandbox.js';
+import { texts } from './support/temporary-folder.js';
+import { hasExecSandbox } from '@toolscript/testkit/exec-sandbox';
+import { newFolder, put } from '@toolscript/testkit/folder';
 
 const { codingTools } = everything;
 
@@ -12,7 +13,7 @@ let folder: string;
 let tools: Map<string, Tool>;
 
 beforeAll(() => {
-  folder = temporaryFolder({ 'a.txt': 'one\ntwo\n', 'src/b.ts': 'export {};\n' });
+  folder = newFolder({ 'a.txt': 'one\ntwo\n', 'src/b.ts': 'export {};\n' });
   tools = new Map(codingTools({ roots: folder }).map((tool) => [tool.name, tool]));
 });
 

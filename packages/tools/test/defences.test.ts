@@ -2,15 +2,18 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   renameSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownIdentity } from '@toolscript/core/internal';
 import { describe, expect, it } from 'vitest';
 import { listDir } from '#tools/files/list-dir.js';
 import { withLocks } from '#tools/files/place-locks.js';
@@ -20,7 +23,8 @@ import { FileLists } from '#tools/search/file-list.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { runRipgrep } from '#tools/search/ripgrep.js';
 import { WorkSlices } from '#tools/work-slices.js';
-import { refusal, temporaryFolder } from './support/temporary-folder.js';
+import { refusal } from './support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 describe('work in slices', () => {
   it('is rejected after more steps than its maximum', async () => {
@@ -47,7 +51,7 @@ describe('work in slices', () => {
 
 describe('the folder for locks and journals', () => {
   it.each(['', 'here'])('is never in the current folder, even if the home is %j', (home) => {
-    const [program, folder] = [fileURLToPath(new URL('support/state-folder.mjs', import.meta.url)), temporaryFolder()];
+    const [program, folder] = [fileURLToPath(new URL('support/state-folder.mjs', import.meta.url)), newFolder()];
     const { XDG_STATE_HOME: _state, ...env } = process.env;
     const found = execFileSync(process.execPath, [program], { cwd: folder, env: { ...env, HOME: home } }).toString();
     expect(isAbsolute(found)).toBe(true);
@@ -57,7 +61,7 @@ describe('the folder for locks and journals', () => {
 
 describe('fileSearch', () => {
   it('shows no name from a folder that became a link to the outside after the walk', async () => {
-    const parent = temporaryFolder({ 'inside/slot/a.txt': '', 'outside/a.txt': '' });
+    const parent = newFolder({ 'inside/slot/a.txt': '', 'outside/a.txt': '' });
     const workspace = createWorkspace({ roots: join(parent, 'inside') });
     // The list of the walk is made before the swap.
     class SwappedLists extends FileLists {
@@ -76,7 +80,7 @@ describe('fileSearch', () => {
 
 describe('listDir', () => {
   it('lists at most 100 000 entries of a folder and says that there are more', async () => {
-    const folder = temporaryFolder();
+    const folder = newFolder();
     execFileSync('sh', ['-c', 'seq 100001 | xargs touch'], { cwd: folder });
     const result = await listDir(createWorkspace({ roots: folder }), { offset: 99_999, limit: 2_000 });
     expect(result.entries).toHaveLength(2);
@@ -86,7 +90,7 @@ describe('listDir', () => {
 
 describe('ripgrep', () => {
   it('skips lines of more than a megabyte', async () => {
-    const folder = temporaryFolder({ 'a.txt': `${'needle'.repeat(400_000)}\n` });
+    const folder = newFolder({ 'a.txt': `${'needle'.repeat(400_000)}\n` });
     const pieces: string[] = [];
     const end = await runRipgrep({
       cwd: folder,
@@ -102,14 +106,14 @@ describe('ripgrep', () => {
 
 describe.runIf(process.getuid !== undefined)('the state folder', () => {
   it('is not accessible to other users', () => {
-    const folder = temporaryFolder();
+    const folder = newFolder();
     chmodSync(folder, 0o755);
     expect(makePrivateFolder(folder)).toBe(true);
     expect(statSync(folder).mode & 0o077).toBe(0);
   });
 
   it('is never a link or a folder of another user', () => {
-    const folder = temporaryFolder();
+    const folder = newFolder();
     mkdirSync(join(folder, 'other'));
     symlinkSync('other', join(folder, 'link'));
     expect(makePrivateFolder(join(folder, 'link'))).toBe(false);
@@ -120,19 +124,21 @@ describe.runIf(process.getuid !== undefined)('the state folder', () => {
 });
 
 describe('a lock', () => {
-  const lockFolder = (stateFolder: string): string =>
-    join(stateFolder, 'locks', readdirSync(join(stateFolder, 'locks'))[0]!);
+  /** Writes the lock of '/a', with this holder. */
+  async function lockBy(stateFolder: string, holder: object): Promise<string> {
+    let folder = '';
+    await withLocks(stateFolder, ['/a'], undefined, async () => {
+      folder = join(stateFolder, 'locks', readdirSync(join(stateFolder, 'locks'))[0]!);
+    });
+    await expect.poll(() => existsSync(folder)).toBe(false);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'holder'), JSON.stringify(holder));
+    return join(folder, 'holder');
+  }
 
   it('makes others wait while its holder is alive, and an abort ends the wait', async () => {
-    const stateFolder = temporaryFolder();
-    await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
-    const folder = lockFolder(stateFolder);
-    let text = '';
-    await withLocks(stateFolder, ['/a'], undefined, async () => {
-      const held = readdirSync(folder).find((name) => /^\d+$/.test(name))!;
-      text = execFileSync('cat', [join(folder, held)], { encoding: 'utf8' });
-    });
-    writeFileSync(join(folder, '99'), text);
+    const stateFolder = newFolder();
+    await lockBy(stateFolder, ownIdentity());
     const abort = new AbortController();
     setTimeout(() => abort.abort(), 50);
     const error = await refusal(() => withLocks(stateFolder, ['/a'], abort.signal, async () => undefined));
@@ -140,13 +146,9 @@ describe('a lock', () => {
   });
 
   it('of an ended process can be claimed', async () => {
-    const stateFolder = temporaryFolder();
-    await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
-    writeFileSync(
-      join(lockFolder(stateFolder), '99'),
-      JSON.stringify({ pid: 2 ** 22 + 1, place: 'elsewhere', boot: '', start: '' }),
-    );
-    execFileSync('touch', ['-d', '1 hour ago', join(lockFolder(stateFolder), '99')]);
+    const stateFolder = newFolder();
+    const holder = await lockBy(stateFolder, { pid: 2 ** 22 + 1, hostname: 'elsewhere' });
+    utimesSync(holder, 1, 1);
     expect(await withLocks(stateFolder, ['/a'], undefined, async () => 'done')).toBe('done');
   });
 

@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codingTools, commandRules, fullPreset, readOnlyPreset, workspaceWritePreset } from '@toolscript/tools';
-import { sharedThreads } from '../../core/test/support/shared-threads.js';
-import { temporaryFolder } from './support/temporary-folder.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { newFolder } from '@toolscript/testkit/folder';
 
-const folder = temporaryFolder({ 'a.txt': 'a\n' });
+const folder = newFolder({ 'a.txt': 'a\n' });
 const path = process.env['PATH'] ?? '';
 mkdirSync(join(folder, 'bin'));
 writeFileSync(join(folder, 'bin/planted'), '#!/bin/sh\necho planted\n', { mode: 0o755 });

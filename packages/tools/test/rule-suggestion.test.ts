@@ -3,11 +3,11 @@ import type { JsonValue, Tool } from '@toolscript/core/protocol';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { codingTools, suggestRule, type RuleSuggestion } from '@toolscript/tools';
-import { sharedThreads } from '../../core/test/support/shared-threads.js';
-import { temporaryFolder } from './support/temporary-folder.js';
+import { codingTools, suggestRules, type RuleSuggestion } from '@toolscript/tools';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { newFolder } from '@toolscript/testkit/folder';
 
-const folder = temporaryFolder({ 'a.txt': 'a\n', 'src/deep/b.ts': 'b\n' });
+const folder = newFolder({ 'a.txt': 'a\n', 'src/deep/b.ts': 'b\n' });
 const path = process.env['PATH'] ?? '';
 mkdirSync(join(folder, 'bin'));
 writeFileSync(join(folder, 'bin/git'), '#!/bin/sh\necho planted\n', { mode: 0o755 });
@@ -17,8 +17,8 @@ afterAll(() => {
   process.env['PATH'] = path;
 });
 
-function suggested(name: string, input: object): RuleSuggestion | undefined {
-  return suggestRule(toolNamed(name), input as JsonValue);
+function suggested(name: string, input: object): readonly RuleSuggestion[] {
+  return suggestRules(toolNamed(name), input as JsonValue);
 }
 
 function toolNamed(name: string): Tool {
@@ -49,20 +49,47 @@ async function passing(suggestion: RuleSuggestion | undefined, tool: string, inp
 
 describe('the meaning of "always" for a command', () => {
   it.each([
-    [['npm', 'test'], 'npm test'],
-    [['npm', 'test', '--', '--watch'], 'npm test'],
-    [['npm', 'run', 'build:all', '--silent'], 'npm run build:all'],
-    [['git', 'diff', 'HEAD~1', '--', 'it is'], 'git diff'],
-    [['make', 'check'], 'make check'],
-    [['cargo', 'test'], 'cargo test'],
-  ])('is, for %j, the first words, whatever follows', (argv, prefix) => {
-    expect(command(...argv)).toEqual({
-      covers: `every command that begins with \`${prefix}\`, whatever follows`,
-      rules: [
-        { tool: 'exec', permission: `exec:${prefix}`, action: 'approve' },
-        { tool: 'exec', permission: `exec:${prefix} *`, action: 'approve' },
-      ],
-    });
+    [['npm', 'test'], 'npm test', 'npm test --prefix FOLDER'],
+    [['npm', 'test', '--', '--watch'], 'npm test', 'npm test --prefix FOLDER'],
+    [['npm', 'run', 'build:all', '--silent'], 'npm run build:all', 'npm run build:all --prefix FOLDER'],
+    [['git', 'branch'], 'git branch', 'git branch -D main'],
+    [['git', 'diff', 'HEAD', '--', 'it is'], 'git diff', 'git diff --output=FILE'],
+    [['make', 'check'], 'make check', 'make check SHELL=PROGRAM'],
+    [['cargo', 'test'], 'cargo test', 'cargo test --config FILE'],
+  ])(
+    'is, for %j, the command alone, then its first words with an example of what may follow',
+    (argv, prefix, example) => {
+      const [exact, broader, ...more] = command(...argv);
+      const line = argv.map((word) => (word.includes(' ') ? `'${word}'` : word)).join(' ');
+      expect(exact).toEqual({
+        covers: `exactly the command \`${line}\``,
+        rules: [{ tool: 'exec', permission: `exec:${line}`, action: 'approve' }],
+      });
+      expect(broader).toEqual({
+        covers: `every command that begins with \`${prefix}\`, whatever follows, such as \`${example}\``,
+        rules: [
+          { tool: 'exec', permission: `exec:${prefix}`, action: 'approve' },
+          { tool: 'exec', permission: `exec:${prefix} *`, action: 'approve' },
+        ],
+      });
+      expect(more).toEqual([]);
+    },
+  );
+
+  it.each([
+    [
+      ['git', 'branch'],
+      ['git', 'branch', '-D', 'main'],
+    ],
+    [
+      ['git', 'diff'],
+      ['git', 'diff', '--output=a.txt'],
+    ],
+  ])('is narrow first: after %j, %j asks', async (argv, other) => {
+    const calls = [{ command: argv }, { command: other }];
+    const [exact, broader] = command(...argv);
+    expect(await passing(exact, 'exec', calls)).toEqual(calls.slice(0, 1));
+    expect(await passing(broader, 'exec', calls)).toEqual(calls);
   });
 
   it.each([
@@ -84,10 +111,12 @@ describe('the meaning of "always" for a command', () => {
     [['ls', '-la', 'a b'], "ls -la 'a b'"],
     [['constructor', 'x'], 'constructor x'],
   ])('%j: exactly this', (argv, line) => {
-    expect(command(...argv)).toEqual({
-      covers: `exactly the command \`${line}\``,
-      rules: [{ tool: 'exec', permission: `exec:${line}`, action: 'approve' }],
-    });
+    expect(command(...argv)).toEqual([
+      {
+        covers: `exactly the command \`${line}\``,
+        rules: [{ tool: 'exec', permission: `exec:${line}`, action: 'approve' }],
+      },
+    ]);
   });
 
   it.each<[string, object]>([
@@ -102,18 +131,18 @@ describe('the meaning of "always" for a command', () => {
     ['a star, which a rule would read as a pattern', { command: ['node', '-e', '1*2'] }],
     ['a text that nobody reads to its end', { command: ['node', '-e', 'x'.repeat(400)] }],
   ])('%s: nothing, and such calls are asked about each time', (_, input) => {
-    expect(suggested('exec', input)).toBeUndefined();
+    expect(suggested('exec', input)).toEqual([]);
   });
 
   it('is nothing for a program in the workspace', () => {
     process.env['PATH'] = `${join(folder, 'bin')}:${path}`;
-    expect(command('git', 'diff')).toBeUndefined();
+    expect(command('git', 'diff')).toEqual([]);
     process.env['PATH'] = path;
-    expect(command('git', 'diff')).toBeDefined();
+    expect(command('git', 'diff')).toHaveLength(2);
   });
 
   it('is nothing for a shell line', () => {
-    expect(suggested('shell', { command: 'npm test' })).toBeUndefined();
+    expect(suggested('shell', { command: 'npm test' })).toEqual([]);
   });
 
   it('allows exactly the described calls', async () => {
@@ -126,7 +155,7 @@ describe('the meaning of "always" for a command', () => {
       ['git status'],
       ['sh', '-c', 'git status'],
     ].map((argv) => ({ command: argv }));
-    expect(await passing(command('git', 'status'), 'exec', calls)).toEqual(calls.slice(0, 2));
+    expect(await passing(command('git', 'status')[1], 'exec', calls)).toEqual(calls.slice(0, 2));
   });
 });
 
@@ -139,21 +168,20 @@ describe('the meaning of "always" for a write', () => {
     ['applyPatch', patch('src/deep/x.ts', 'z.ts'), 'any file', '*'],
     ['applyPatch', patch('z.ts'), 'the file z.ts', 'z.ts'],
   ])('%s %j: %s', (tool, input, files, pattern) => {
-    expect(suggested(tool, input)).toEqual({
-      covers: `${tool} on ${files}`,
-      rules: [{ tool, permission: `write:${pattern}`, action: 'approve' }],
-    });
+    expect(suggested(tool, input)).toEqual([
+      { covers: `${tool} on ${files}`, rules: [{ tool, permission: `write:${pattern}`, action: 'approve' }] },
+    ]);
   });
 
   it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('is nothing for %s', (path) => {
-    expect(suggested('writeFile', { path, content: '' })).toBeUndefined();
+    expect(suggested('writeFile', { path, content: '' })).toEqual([]);
   });
 
   it('allows exactly the described calls', async () => {
     const calls = ['src/deep/n.ts', 'src/deep/er/n.ts', 'src/n.ts', 'src/deeper.ts', 'src/deep/../n.ts'].map(
       (path) => ({ path, content: 'x' }),
     );
-    const suggestion = suggested('writeFile', { path: 'src/deep/b.ts', content: '' });
+    const [suggestion] = suggested('writeFile', { path: 'src/deep/b.ts', content: '' });
     expect(await passing(suggestion, 'writeFile', calls)).toEqual(calls.slice(0, 2));
     expect(await passing(suggestion, 'applyPatch', [patch('src/deep/p.ts')])).toEqual([]);
   });
@@ -161,14 +189,12 @@ describe('the meaning of "always" for a write', () => {
 
 it('"always" means the whole tool for any other tool, and nothing if the tool cannot report what it touches', () => {
   const say = defineTool({ name: 'post.say', description: 'x', execute: () => 1 });
-  expect(suggestRule(say, {})).toEqual({
-    covers: 'every call to post.say',
-    rules: [{ tool: 'post.say', action: 'approve' }],
-  });
+  expect(suggestRules(say, {})).toEqual([
+    { covers: 'every call to post.say', rules: [{ tool: 'post.say', action: 'approve' }] },
+  ]);
   const permissions = () => {
     throw new Error('unknown');
   };
-  expect(
-    suggestRule(defineTool({ name: 'mute', description: 'x', permissions, execute: () => 1 }), {}),
-  ).toBeUndefined();
+  const mute = defineTool({ name: 'mute', description: 'x', permissions, execute: () => 1 });
+  expect(suggestRules(mute, {})).toEqual([]);
 });

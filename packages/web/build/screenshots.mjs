@@ -55,11 +55,13 @@ async function photograph() {
   await page.locator('.source-line').nth(18).waitFor();
   await take(page, 'page-typing');
   await page.locator('.approval').waitFor();
-  await take(page, 'page-approval');
   const thread = page.url();
   const narrow = await open(NARROW, 'light', thread);
-  await narrow.locator('.approval').waitFor();
+  await narrow.locator('.approval .primary:not([aria-disabled])').waitFor();
   await take(narrow, 'page-approval-390');
+  await page.locator('.approval').focus();
+  await page.locator('.approval [data-keys=ready]').waitFor();
+  await take(page, 'page-approval');
   await page.keyboard.press('e');
   await page.getByRole('textbox', { name: 'Arguments as JSON' }).waitFor();
   for (let step = 0; step < 2; step += 1) await page.keyboard.press('ArrowDown');

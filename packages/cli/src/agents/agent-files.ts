@@ -18,14 +18,14 @@ export interface FoundAgent {
   /** The source of the agent. A workspace may only narrow the user's configuration. */
   readonly from: 'defaults' | 'person' | 'workspace';
   /** The path of the agent's file; undefined for built-in agents. */
-  readonly file?: string;
+  readonly file?: string | undefined;
 }
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
 /** Members that a workspace's agent cannot set, because they decide the cost, the tools and the sub-agents of a run. */
 const USER_ONLY = ['agents', 'costBudget', 'pack', 'prices'] as const;
-// defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'apiKeyCommand', 'headers', 'query', 'extraBody'] as const;
+// defence: insecure-http-is-the-users-to-allow
 const USER_ONLY_OF_PROVIDER = [
   'baseUrl',
   'apiKeyEnv',
@@ -53,36 +53,36 @@ export async function findAgents(
   const agents = new Map<string, FoundAgent>();
   const take = async (file: string, from: 'person' | 'workspace', read: (file: string) => Promise<AgentConfig>) => {
     try {
-      // defence: own-agents-outside-workspace, without it: if (file === workspace) demandOutside(file, workspace);
+      // defence: own-agents-outside-workspace
       if (from === 'person') demandOutside(file, workspace);
       add(agents, await read(file), from, file);
     } catch (error) {
-      if (!isUsageError(error) || stemOf(file) === named) throw error;
+      if (!isUsageError(error) || fileStem(file) === named) throw error;
       warn(error.message);
     }
   };
   for (const config of defaultAgents()) agents.set(config.slug, { config, from: 'defaults' });
   const folder = join(workspace, WORKSPACE_AGENTS);
   if (await isThere(folder)) {
-    // defence: workspace-agents-need-trust, without it: const counts = folder !== '' || (await isTrusted(user, workspace));
+    // defence: workspace-agents-need-trust
     const counts = await isTrusted(user, workspace);
     if (counts) {
-      for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
+      for (const file of await filesWithEnding(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
         `${visibleLine(folder)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(workspace)}`,
       );
     }
   }
-  for (const file of await filesOf(user.agentsFolder, ['.json'])) {
+  for (const file of await filesWithEnding(user.agentsFolder, ['.json'])) {
     await take(file, 'person', async (path) => agentIn(path, await readJsonFile(path)));
   }
-  for (const file of await filesOf(user.agentsFolder, CODE))
-    if (stemOf(file) === named) await take(file, 'person', codeAgent);
+  for (const file of await filesWithEnding(user.agentsFolder, CODE))
+    if (fileStem(file) === named) await take(file, 'person', codeAgent);
   return agents;
 }
 
-function stemOf(file: string): string {
+function fileStem(file: string): string {
   return basename(file, extname(file));
 }
 
@@ -101,7 +101,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
 }
 
 /** The agent with this slug. Throws a UsageError with the nearest slug if no agent has this slug. */
-export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string): FoundAgent {
+export function requireAgent(agents: ReadonlyMap<string, FoundAgent>, slug: string): FoundAgent {
   const found = agents.get(slug);
   if (found !== undefined) return found;
   const names = [...agents.keys()];
@@ -110,7 +110,7 @@ export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string
   );
 }
 
-async function filesOf(folder: string, endings: readonly string[]): Promise<string[]> {
+async function filesWithEnding(folder: string, endings: readonly string[]): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     const paths = entries
@@ -138,7 +138,7 @@ function isRegularFile(path: string): Promise<boolean> {
 
 async function codeAgent(file: string): Promise<AgentConfig> {
   const agent = agentIn(file, await readCodeFile(file));
-  if (agent.slug === stemOf(file)) return agent;
+  if (agent.slug === fileStem(file)) return agent;
   throw new UsageError(
     `${visibleLine(file)}: the slug "${agent.slug}" differs from the name of the file. Change the slug, or rename the file.`,
   );
@@ -149,12 +149,12 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
   const own =
     USER_ONLY_OF_PROVIDER.find((name) => agent.provider?.[name] !== undefined) ??
     USER_ONLY.find((name) => agent[name] !== undefined);
-  // defence: workspace-agent-names-no-key, without it: void own;
+  // defence: workspace-agent-names-no-key
   if (own !== undefined)
     throw new UsageError(
       `${visibleLine(file)}: a workspace's agent cannot set "${own}". Remove it, or define the agent in your own agents folder.`,
     );
-  // defence: workspace-agent-turns, without it: void MAX_TURNS_OF_WORKSPACE;
+  // defence: workspace-agent-turns
   if (agent.maxTurns > MAX_TURNS_OF_WORKSPACE)
     throw new UsageError(
       `${visibleLine(file)}: "maxTurns" of a workspace's agent may be at most ${MAX_TURNS_OF_WORKSPACE}. Lower the value.`,

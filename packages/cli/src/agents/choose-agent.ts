@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { defineAgent, keyVariable, type AgentConfig } from '@toolscript/core/agent';
-import { narrowerMode } from '@toolscript/core/protocol';
+import { narrowerMode, present } from '@toolscript/core/internal';
 import { narrowLimits, type Settings } from '../configuration/settings.js';
 import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
-import { agentNamed, type FoundAgent } from './agent-files.js';
+import { requireAgent, type FoundAgent } from './agent-files.js';
 
 /** The prefix before the path of a scenario file, in place of a model name. The scenario plays the model. */
 const SCRIPTED = 'scripted:';
@@ -16,7 +16,7 @@ export interface ChosenAgent {
   /** The value of --model that selects this model again. */
   readonly model: string;
   /** The path of the scenario that plays the model. */
-  readonly scenarioFile?: string;
+  readonly scenarioFile?: string | undefined;
 }
 
 /**
@@ -31,7 +31,7 @@ export function chooseAgent(
 ): ChosenAgent & Pick<FoundAgent, 'from'> {
   const isScripted = model?.startsWith(SCRIPTED) === true;
   const isNone = settings.agent === undefined || (isScripted && settings.agent === SCRIPTED_AGENT.slug);
-  const found = isNone ? undefined : agentNamed(agents, settings.agent as string);
+  const found = isNone ? undefined : requireAgent(agents, settings.agent as string);
   if (isScripted) {
     const agent = found?.config ?? SCRIPTED_AGENT;
     const scenarioFile = resolve(model.slice(SCRIPTED.length));
@@ -59,29 +59,29 @@ function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Envi
  * Applies the agent's settings: the command line takes precedence, then the agent, then the configuration. An agent's
  * limits can only narrow the configured limits. A workspace's agent can only narrow settings.
  */
-export function settingsOf(
+export function agentSettings(
   settings: Settings,
   { agent, from }: ChosenAgent & Pick<FoundAgent, 'from'>,
   warn: (message: string) => void,
 ): Settings {
-  const narrowed = narrowLimits(settings.limits, agent.limits ?? {});
+  const narrowed = narrowLimits(settings.limits, present(agent.limits ?? {}));
   for (const name of narrowed.wider)
     warn(
       `The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
     );
-  const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
+  const own = from === 'workspace' ? workspaceExposure(settings, agent) : agentExposure(settings, agent);
   const mode = settings.named.mode || agent.mode === undefined ? settings.mode : agent.mode;
   return {
     ...settings,
     ...own,
-    // defence: agent-limits-narrow, without it: limits: { ...settings.limits, ...agent.limits },
+    // defence: agent-limits-narrow
     limits: { ...settings.limits, ...narrowed.limits },
-    // defence: workspace-agent-mode-narrows, without it: mode: from === 'workspace' ? mode : narrowerMode(mode, mode),
+    // defence: workspace-agent-mode-narrows
     mode: from === 'workspace' ? narrowerMode(settings.mode, mode) : mode,
   };
 }
 
-function exposureOf({ named, expose }: Settings, { pack, tools }: AgentConfig): Pick<Settings, 'expose'> {
+function agentExposure({ named, expose }: Settings, { pack, tools }: AgentConfig): Pick<Settings, 'expose'> {
   if (named.exposure || (pack === undefined && tools === undefined)) return { expose };
   return { expose: { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools: [...tools] }) } };
 }

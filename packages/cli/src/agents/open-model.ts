@@ -18,7 +18,7 @@ export async function openModel(
   environment: Environment,
 ): Promise<ModelProvider> {
   const { provider } = agent;
-  if (scenarioFile !== undefined) return openScripted(scenarioFile, provider?.api as ProviderApi | undefined);
+  if (scenarioFile !== undefined) return openScriptedModel(scenarioFile, provider?.api as ProviderApi | undefined);
   if (provider === undefined)
     throw new UsageError(`The agent ${agent.slug} names no provider. Set its provider: { "api", "model" }.`);
   const keyName = keyVariable(agent);
@@ -37,7 +37,7 @@ export async function openModel(
   );
 }
 
-async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_API): Promise<ModelProvider> {
+async function openScriptedModel(file: string, api: ProviderApi = DEFAULT_SCRIPTED_API): Promise<ModelProvider> {
   const name = visibleLine(file);
   let scenario: unknown;
   try {

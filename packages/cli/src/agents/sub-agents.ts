@@ -3,7 +3,7 @@ import type { Settings } from '../configuration/settings.js';
 import { promptLibrary, type Cabinet } from '../harness/exposure.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { agentNamed, findAgents } from './agent-files.js';
+import { requireAgent, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
@@ -14,11 +14,11 @@ export interface SubAgentPlaces {
   readonly cabinet?: Cabinet | undefined;
   readonly warn: (message: string) => void;
   /** See `SubAgentOptions`. */
-  readonly waitsForDecisions?: boolean;
+  readonly waitsForDecisions?: boolean | undefined;
 }
 
 /** Creates the sub-agents of an agent. Returns undefined unless the agent's file has `agents`. */
-export async function subAgentsOf(
+export async function openSubAgents(
   agent: AgentConfig,
   { settings, cabinet, warn, waitsForDecisions = false }: SubAgentPlaces,
 ): Promise<SubAgents | undefined> {
@@ -26,7 +26,7 @@ export async function subAgentsOf(
   const { names = [], ...limits } = agent.agents;
   const opened = async (slug: string, model: string | undefined) => {
     const agents = await findAgents(process.env, settings.cwd, warn, slug);
-    agentNamed(agents, slug);
+    requireAgent(agents, slug);
     const chosen = chooseAgent(agents, { ...settings, agent: slug }, model, process.env);
     return { agent: chosen.agent, provider: await openModel(chosen, process.env) };
   };
@@ -36,7 +36,7 @@ export async function subAgentsOf(
     ...(cabinet && storedTexts(promptLibrary(cabinet))),
     waitsForDecisions,
     openAgent: (slug) => {
-      // defence: named-sub-agents-only, without it: return opened(slug, undefined);
+      // defence: named-sub-agents-only
       if (names.includes(slug)) return opened(slug, undefined);
       throw new UsageError(
         `The agent ${agent.slug} may not launch ${visibleLine(slug)}. ${names.length === 0 ? '' : `Launch ${names.join(' or ')} instead. `}The user can add ${visibleLine(slug)} to "agents.names" in the file of ${agent.slug}.`,

@@ -3,10 +3,12 @@ import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { shortDuration } from '../view/values.js';
 import { editText } from './editor.js';
+import { readAfterGuard } from './guarded-keys.js';
 import {
   helpText,
-  planQuestion,
   plannedCalls,
+  planPrompt,
+  planText,
   promptText,
   questionText,
   readAnswer,
@@ -19,35 +21,27 @@ import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 
 const SETTLING_MS = 50;
 
-/**
- * Keys that were typed before a question was visible do not answer the question. The asker drops keys until none has
- * arrived for this many ms.
- */
-const UNREAD_MS = 40;
-/** The delay in ms after a dropped key. It is longer than UNREAD_MS because a user who is typing continues to type. */
-const TYPING_MS = 400;
-
 /** A decision, or a marker that the decision follows later. */
-export type Answered = Decision | 'suspend';
+export type UserAnswer = Decision | 'suspend';
 
 /** Returns why arguments are invalid for a tool; undefined if they are valid. */
 export type ValidateInput = (tool: string, input: unknown) => string | undefined;
 
 interface Question {
   readonly request: ApprovalRequest;
-  readonly answer: (answered: Answered) => void;
+  readonly answer: (answered: UserAnswer) => void;
   /** The rules that "always allow in this workspace" would store; undefined if the user cannot choose this answer. */
-  suggestion?: NewRule | undefined;
+  suggestions?: readonly NewRule[];
   /** The user's replacement for the arguments. */
-  edited?: { input: unknown };
+  edited?: { input: unknown } | undefined;
   /** The last text from the editor, if it was invalid. */
-  draft?: string;
+  draft?: string | undefined;
   /** True while the user sees the plan and is asked to allow all of it. */
-  isAboutPlan?: boolean;
+  isAboutPlan?: boolean | undefined;
   /** The line in which the user types the reason for a refusal; undefined before the user refuses the call. */
-  reason?: ReasonLine;
-  /** The timer that shows the question after a time without keys. */
-  unread?: NodeJS.Timeout;
+  reason?: ReasonLine | undefined;
+  /** Ends the time in which keys are dropped. */
+  stopGuard?: (() => void) | undefined;
 }
 
 /** A question that reads the terminal itself. */
@@ -81,10 +75,10 @@ export class Asker {
   readonly #screen: Screen;
   readonly #waiting: (Question | Lending)[] = [];
   /** Tools that a user allowed for the rest of a script, and scripts whose plan was allowed. */
-  readonly #allowed = new Set<string>();
+  readonly #allowedKeys = new Set<string>();
   #open: Question | undefined;
   #patience: NodeJS.Timeout | undefined;
-  #lent: Lending | undefined;
+  #lending: Lending | undefined;
   #isSuspended = false;
 
   constructor(terminal: QuestionTerminal, options: AskerOptions) {
@@ -93,7 +87,7 @@ export class Asker {
     this.#screen = options.screen;
   }
 
-  readonly ask = (request: ApprovalRequest): Promise<Answered> => {
+  readonly ask = (request: ApprovalRequest): Promise<UserAnswer> => {
     return new Promise((answer) => {
       if (this.#isSuspended) return answer('suspend');
       this.#waiting.push({ request, answer });
@@ -140,7 +134,7 @@ export class Asker {
    * ended.
    */
   suspend(): boolean {
-    const open = this.#open ?? this.#lent;
+    const open = this.#open ?? this.#lending;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];
     if (left.length === 0) return this.#isSuspended;
     this.#isSuspended = true;
@@ -157,12 +151,12 @@ export class Asker {
   }
 
   close(): void {
-    if (this.#open !== undefined || this.#lent !== undefined) this.#close('\n');
+    if (this.#open !== undefined || this.#lending !== undefined) this.#close('\n');
     this.#terminal.close();
   }
 
   #next(): void {
-    if (this.#open !== undefined || this.#lent !== undefined) return;
+    if (this.#open !== undefined || this.#lending !== undefined) return;
     const question = this.#waiting.shift();
     if (question === undefined) return;
     if (!('request' in question)) return this.#startLending(question);
@@ -171,49 +165,24 @@ export class Asker {
       return this.#next();
     }
     this.#open = question;
-    question.suggestion = this.#options.rules.suggest(question.request);
+    question.suggestions = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
-    this.#drainTypeahead(question, UNREAD_MS);
+    this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
+    this.#prompt(question);
   }
 
   #startLending(lending: Lending): void {
-    this.#lent = lending;
+    this.#lending = lending;
     this.#screen.hold();
     void lending.use(this.#terminal).finally(() => {
-      if (this.#lent === lending) this.#close('');
+      if (this.#lending === lending) this.#close('');
     });
-  }
-
-  /** Drops keys until none arrives for a while; then asks. */
-  #drainTypeahead(question: Question, quietMs: number, wasTyping = false): void {
-    const timer = setTimeout(() => this.#put(question, wasTyping), quietMs);
-    this.#terminal.read((keys) => {
-      clearTimeout(timer);
-      if (keys === undefined) return this.#lose();
-      if (readAnswer(keys) === 'interrupt') return this.#interrupted();
-      this.#drainTypeahead(question, TYPING_MS, true);
-      return true;
-    });
-    question.unread = timer;
-  }
-
-  #put(question: Question, wasTyping: boolean): void {
-    if (this.#open !== question) return;
-    this.#read(question);
-    if (wasTyping)
-      this.#terminal.write(
-        `\n  ${this.#screen.warningStyle.dim('Keys that were typed before this question were ignored.')}\n`,
-      );
-    this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
-    this.#startPatience();
-    this.#prompt(question);
   }
 
   /** Suspends the questions if the user does not answer in time. */
   #startPatience(): void {
     const { suspendAfterMs } = this.#options;
-    if (suspendAfterMs === undefined) return;
+    if (suspendAfterMs === undefined || this.#patience !== undefined) return;
     this.#patience = setTimeout(() => {
       this.#terminal.write(`\n  No answer for ${shortDuration(suspendAfterMs)}: `);
       this.suspend();
@@ -221,20 +190,25 @@ export class Asker {
   }
 
   #isAllowed(request: ApprovalRequest): boolean {
-    if (this.#allowed.has(callKind(request)) || this.#options.rules.allows(request)) return true;
-    return request.planned && this.#allowed.has(planOf(request));
+    if (this.#allowedKeys.has(callKind(request)) || this.#options.rules.allows(request)) return true;
+    return request.planned && this.#allowedKeys.has(planKey(request));
   }
 
-  #read(question: Question): void {
-    this.#terminal.read((keys) => this.#press(question, keys));
+  /** Writes the prompt, `promptText` by default, when the user has had the time to read what was written before. */
+  #prompt(question: Question, text = promptText(this.#screen.warningStyle, this.#choices(question))): void {
+    const { dim } = this.#screen.warningStyle;
+    question.stopGuard = readAfterGuard(this.#terminal, {
+      prompt: (hasDropped) => {
+        if (hasDropped) this.#terminal.write(`  ${dim('Keys that were typed before this question were ignored.')}\n`);
+        this.#terminal.write(text);
+        this.#startPatience();
+      },
+      take: (keys) => this.#press(question, keys),
+    });
   }
 
-  #prompt(question: Question): void {
-    this.#terminal.write(promptText(this.#screen.warningStyle, this.#choices(question)));
-  }
-
-  #choices({ suggestion, request }: Question): Choices {
-    return { covers: suggestion?.covers, plan: plannedCalls(request).length > 0 };
+  #choices({ suggestions = [], request }: Question): Choices {
+    return { covers: suggestions.map(({ covers }) => covers), plan: plannedCalls(request).length > 0 };
   }
 
   /** Returns whether more keys are needed. */
@@ -243,25 +217,29 @@ export class Asker {
     if (question.reason !== undefined) return this.#pressInReason(question, question.reason, keys);
     const answer = readAnswer(keys);
     if (answer === undefined) return true;
-    if (answer === 'interrupt') return this.#interrupted();
+    if (answer === 'interrupt') return this.#interruptQuestion();
     if (question.isAboutPlan === true) return this.#pressAboutPlan(question, answer === 'yes');
     switch (answer) {
       case 'yes':
         return this.#decide(question, 'yes\n', approval(question));
       case 'always':
-        this.#allowed.add(callKind(question.request));
+        this.#allowedKeys.add(callKind(question.request));
         return this.#decide(question, 'always\n', approval(question, 'script'));
       case 'workspace':
-        if (question.suggestion !== undefined) {
-          void this.#remember(question, question.suggestion);
+      case 'broader': {
+        const suggestion = question.suggestions?.[answer === 'workspace' ? 0 : 1];
+        if (suggestion !== undefined) {
+          void this.#remember(question, suggestion);
           return false;
         }
         this.#help(question);
         break;
+      }
       case 'plan':
         if (plannedCalls(question.request).length > 0) {
           question.isAboutPlan = true;
-          this.#terminal.write(`plan\n${planQuestion(question.request, this.#screen.warningStyle)}`);
+          this.#terminal.write(`plan\n${planText(question.request)}`);
+          this.#prompt(question, planPrompt(this.#screen.warningStyle));
           return true;
         }
         this.#help(question);
@@ -274,7 +252,7 @@ export class Asker {
       case 'no':
         return this.#refuse(question, keys);
       case 'view':
-        this.#terminal.write(`\n${wholeArguments(inputJsonOf(question))}`);
+        this.#terminal.write(`\n${wholeArguments(questionInputJson(question))}`);
         break;
       case 'help':
       case 'unclear':
@@ -287,7 +265,7 @@ export class Asker {
   #pressAboutPlan(question: Question, isMeant: boolean): boolean {
     question.isAboutPlan = false;
     if (isMeant) {
-      this.#allowed.add(planOf(question.request));
+      this.#allowedKeys.add(planKey(question.request));
       return this.#decide(question, 'yes\n', approval(question, 'plan'));
     }
     this.#terminal.write('no\n');
@@ -305,7 +283,7 @@ export class Asker {
 
   #pressInReason(question: Question, reason: ReasonLine, keys: string): boolean {
     const typed = reason.take(keys);
-    if (typed === 'interrupt') return this.#interrupted();
+    if (typed === 'interrupt') return this.#interruptQuestion();
     if (typed === 'more') return true;
     return this.#decide(question, '\n', reason.text === '' ? 'deny' : { decision: 'deny', note: reason.text });
   }
@@ -314,7 +292,7 @@ export class Asker {
     this.#terminal.write(`\n${helpText(this.#choices(question))}`);
   }
 
-  #interrupted(): boolean {
+  #interruptQuestion(): boolean {
     const open = this.#open;
     this.#options.interrupt();
     if (open !== undefined && this.#open === open) {
@@ -337,7 +315,7 @@ export class Asker {
   async #edit(question: Question): Promise<void> {
     this.#terminal.stopReading();
     this.#terminal.write('edit\n');
-    const before = JSON.stringify(JSON.parse(inputJsonOf(question)), undefined, 2);
+    const before = JSON.stringify(JSON.parse(questionInputJson(question)), undefined, 2);
     let said: string;
     try {
       const text = await editText(question.draft ?? `${before}\n`, this.#terminal.descriptors, process.env);
@@ -347,7 +325,6 @@ export class Asker {
     }
     // Meanwhile, the call may have been aborted, or all questions suspended.
     if (this.#open !== question) return;
-    this.#read(question);
     this.#terminal.write(said);
     this.#prompt(question);
   }
@@ -373,7 +350,7 @@ export class Asker {
     }
     question.edited = { input };
     // The rules of "always allow" were made for the previous arguments.
-    question.suggestion = undefined;
+    question.suggestions = [];
     return `  With your arguments:\n${wholeArguments(JSON.stringify(input))}`;
   }
 
@@ -394,7 +371,7 @@ export class Asker {
     if (this.#open === question) this.#decide(question, said, decision);
   }
 
-  #decide(question: Question, said: string, answered: Answered): boolean {
+  #decide(question: Question, said: string, answered: UserAnswer): boolean {
     this.#close(said, false);
     question.answer(answered);
     // A denial often ends the script, and then the script's other questions are withdrawn. The delay leaves time for
@@ -404,10 +381,11 @@ export class Asker {
   }
 
   #close(said: string, continues = true): void {
-    clearTimeout(this.#open?.unread);
+    this.#open?.stopGuard?.();
     clearTimeout(this.#patience);
+    this.#patience = undefined;
     this.#open = undefined;
-    this.#lent = undefined;
+    this.#lending = undefined;
     this.#terminal.stopReading();
     this.#terminal.write(said);
     this.#screen.release();
@@ -420,7 +398,7 @@ function approval({ edited }: Question, remember?: Remember): Decision {
   return { decision: 'approve', ...edited, ...(remember === undefined ? {} : { remember }) };
 }
 
-function inputJsonOf({ request, edited }: Question): string {
+function questionInputJson({ request, edited }: Question): string {
   return edited === undefined ? request.inputJson : JSON.stringify(edited.input);
 }
 
@@ -428,6 +406,6 @@ function callKind({ scriptId, tool }: ApprovalRequest): string {
   return `${scriptId ?? ''} ${tool}`;
 }
 
-function planOf({ scriptId }: ApprovalRequest): string {
+function planKey({ scriptId }: ApprovalRequest): string {
   return `${scriptId ?? ''} the plan`;
 }

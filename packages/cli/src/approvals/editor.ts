@@ -22,14 +22,14 @@ export async function editText(
   try {
     const file = join(folder, 'arguments.json');
     await writeFile(file, text, { mode: 0o600, flag: 'wx' });
-    await runEditor(editorOf(environment), file, [input, output, output]);
+    await runEditor(editorCommand(environment), file, [input, output, output]);
     return await readFile(file, 'utf8');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function editorOf(environment: Environment): string {
+function editorCommand(environment: Environment): string {
   const named = [environment['VISUAL'], environment['EDITOR']].find((name) => name !== undefined && name.trim() !== '');
   return named ?? (process.platform === 'win32' ? 'notepad' : 'vi');
 }

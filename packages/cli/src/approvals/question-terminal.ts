@@ -32,12 +32,12 @@ export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOp
   return new KeyTerminal(input.stream, output.stream, { input: input.file, output: output.file });
 }
 
-function openOutput(stdoutIsTaken: boolean): Opened<WriteStream> | undefined {
+function openOutput(stdoutIsTaken: boolean): OpenedStream<WriteStream> | undefined {
   if (process.stderr.isTTY) return { stream: process.stderr, file: 2 };
   return stdoutIsTaken ? openDisplay() : { stream: process.stdout, file: 1 };
 }
 
-interface Opened<Stream> {
+interface OpenedStream<Stream> {
   stream: Stream;
   file: number;
 }
@@ -100,7 +100,7 @@ class KeyTerminal implements QuestionTerminal {
   }
 }
 
-function openKeyboard(): Opened<ReadStream> | undefined {
+function openKeyboard(): OpenedStream<ReadStream> | undefined {
   try {
     const file = openSync(process.platform === 'win32' ? String.raw`\\.\CONIN$` : '/dev/tty', 'r+');
     return { stream: new ReadStream(file), file };
@@ -109,7 +109,7 @@ function openKeyboard(): Opened<ReadStream> | undefined {
   }
 }
 
-function openDisplay(): Opened<WriteStream> | undefined {
+function openDisplay(): OpenedStream<WriteStream> | undefined {
   try {
     const file = openSync(process.platform === 'win32' ? String.raw`\\.\CONOUT$` : '/dev/tty', 'w');
     return { stream: new WriteStream(file), file };

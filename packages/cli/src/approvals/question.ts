@@ -1,4 +1,4 @@
-import { renderForPerson } from '@toolscript/core';
+import { renderForPerson } from '@toolscript/core/internal';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/screen.js';
@@ -10,6 +10,7 @@ export type Answer =
   | 'no'
   | 'always'
   | 'workspace'
+  | 'broader'
   | 'plan'
   | 'edit'
   | 'suspend'
@@ -26,6 +27,7 @@ const KEYS: Readonly<Record<string, Answer>> = {
   '': 'no',
   a: 'always',
   w: 'workspace',
+  b: 'broader',
   p: 'plan',
   e: 'edit',
   s: 'suspend',
@@ -33,6 +35,9 @@ const KEYS: Readonly<Record<string, Answer>> = {
   '?': 'help',
   h: 'help',
 };
+
+/** The keys of the rules for the workspace, the narrowest first. */
+const RULE_KEYS = ['w', 'b'];
 
 export const CTRL_C = '\x03';
 const CTRL_D = '\x04';
@@ -47,8 +52,11 @@ export function readAnswer(keys: string): Answer | undefined {
 
 /** The answers that are possible only for some calls. */
 export interface Choices {
-  /** The calls that "always allow" would cover in this workspace; undefined if the user cannot choose this answer. */
-  covers: string | undefined;
+  /**
+   * The calls that "always allow" would cover in this workspace: those of the narrowest rule, then those of a broader
+   * one, if any.
+   */
+  covers: readonly string[];
   /** True if the plan of the script has calls with known arguments. */
   plan: boolean;
 }
@@ -75,17 +83,19 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
 }
 
 export function promptText(style: Style, { covers, plan }: Choices): string {
-  const always = covers === undefined ? '' : `  [w] would always allow in this workspace: ${visibleLine(covers)}\n`;
+  const always = covers.map(
+    (calls, index) => `  [${RULE_KEYS[index]}] would always allow in this workspace: ${visibleLine(calls)}\n`,
+  );
   const more = [
     '[e]dit',
     '[a]lways this tool',
     ...(plan ? ['[p]lan'] : []),
-    ...(covers === undefined ? [] : ['[w]orkspace']),
+    ...['[w]orkspace', '[b]roader'].slice(0, covers.length),
     '[s]uspend',
     '[v]iew',
     '[?]',
   ];
-  return `${always}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
+  return `${always.join('')}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
 }
 
 /** The calls that a decision for the plan covers: their arguments are in the script's text. */
@@ -93,13 +103,14 @@ export function plannedCalls({ plan }: ApprovalRequest): ApprovalRequest['plan']
   return plan.filter((call) => Object.hasOwn(call, 'input'));
 }
 
-/** The question about the plan, with the calls that its approval covers. */
-export function planQuestion(request: ApprovalRequest, style: Style): string {
-  return [
-    '  The calls of this script whose arguments are known:',
-    ...plannedCalls(request).map((call) => `  ${plannedCallLine(call)}`),
-    `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `,
-  ].join('\n');
+/** The calls that the approval of the plan covers. */
+export function planText(request: ApprovalRequest): string {
+  const calls = plannedCalls(request).map((call) => `  ${plannedCallLine(call)}\n`);
+  return `  The calls of this script whose arguments are known:\n${calls.join('')}`;
+}
+
+export function planPrompt(style: Style): string {
+  return `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `;
 }
 
 /** The arguments as indented JSON, not truncated. */
@@ -124,9 +135,10 @@ export function helpText({ covers, plan }: Choices): string {
     plan
       ? '  p  run this call and every known call of the script; they are listed first'
       : "  p  is not offered: the arguments of the script's calls are not known",
-    covers === undefined
+    covers.length === 0
       ? '  w  is not offered: no rule can describe this call, your own rules ask about it, or you edited it'
       : '  w  run this call, and always allow the calls named above in this workspace',
+    ...(covers.length < 2 ? [] : ['  b  the same, for the broader description']),
     '  s  decide later: the script is suspended, and toolscript approvals lists it',
     '  v  show the full arguments',
     '  Ctrl-C  stop; the script is suspended, as with s',

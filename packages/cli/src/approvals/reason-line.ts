@@ -8,7 +8,7 @@ const BACKSPACE = /[\b\x7f]/u;
 const ESCAPES = /\x1b(?:\[[\d;?]*[ -/]*[@-~]|O.)/gu;
 
 /** The state after some keys: more are needed, the line has ended, or the user has pressed Ctrl-C. */
-export type Typed = 'more' | 'end' | 'interrupt';
+export type TypedState = 'more' | 'end' | 'interrupt';
 
 /** Reads a line in raw mode: the reason why the user denies a call. */
 export class ReasonLine {
@@ -23,7 +23,7 @@ export class ReasonLine {
     return this.#text.trim();
   }
 
-  take(keys: string): Typed {
+  take(keys: string): TypedState {
     for (const key of keys.replaceAll(ESCAPES, '')) {
       if (key === CTRL_C) return 'interrupt';
       // Escape and Ctrl-D also end the line: the call is refused already.

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from '@toolscript/core';
 import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
 import { hasTerminal, type Environment, type Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
+import { readAfterGuard } from './guarded-keys.js';
 import { CTRL_C } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
 
@@ -18,14 +18,11 @@ export interface FormOptions {
   readonly signal: AbortSignal;
 }
 
-/** The time in ms for which keys are dropped, because they were typed before the user saw the question. */
-const TYPED_AHEAD_MS = 400;
-
 /**
  * Handlers that cancel every question of a server. A command that makes no calls passes these handlers, so that servers
  * offer the same tools to this command as to other commands at a terminal.
  */
-export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
+export function cancelQuestions(): { onElicitation?: (() => Promise<ElicitationAnswer>) | undefined } {
   return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
 }
 
@@ -36,21 +33,20 @@ export async function askForm(
   options: FormOptions,
 ): Promise<ElicitationAnswer> {
   const form = request.mode === 'url' ? undefined : new Form(request.requestedSchema ?? {});
-  terminal.write(headOf(request, form, options.style));
-  await dropKeys(terminal);
+  terminal.write(formHead(request, form, options.style));
+  const prompt = form === undefined ? '  [y] opened  [n] no: ' : '  [e] fill in  [y] send  [n] no: ';
   for (;;) {
-    terminal.write(form === undefined ? '  [y] opened  [n] no: ' : '  [e] fill in  [y] send  [n] no: ');
-    const key = await nextKey(terminal, options.signal);
+    const key = await nextKey(terminal, prompt, options.signal);
     if (key === undefined) return { action: 'cancel' };
     if (key.includes(CTRL_C)) {
       options.interrupt();
       return { action: 'cancel' };
     }
-    if (key.toLowerCase() === 'n') return said(terminal, 'no', { action: 'decline' });
-    if (key.toLowerCase() === 'y' && form === undefined) return said(terminal, 'opened', { action: 'accept' });
+    if (key.toLowerCase() === 'n') return writeAnswer(terminal, 'no', { action: 'decline' });
+    if (key.toLowerCase() === 'y' && form === undefined) return writeAnswer(terminal, 'opened', { action: 'accept' });
     if (key.toLowerCase() === 'y') {
       const problem = form!.problem();
-      if (problem === undefined) return said(terminal, 'sent', { action: 'accept', content: form!.content });
+      if (problem === undefined) return writeAnswer(terminal, 'sent', { action: 'accept', content: form!.content });
       terminal.write(
         `\n  The answer was not sent: ${visibleLine(problem)}. [e] changes the answer, [n] declines the question.\n`,
       );
@@ -59,12 +55,12 @@ export async function askForm(
   }
 }
 
-function said(terminal: QuestionTerminal, word: string, answer: ElicitationAnswer): ElicitationAnswer {
+function writeAnswer(terminal: QuestionTerminal, word: string, answer: ElicitationAnswer): ElicitationAnswer {
   terminal.write(`${word}\n`);
   return answer;
 }
 
-function headOf({ server, message, url }: ElicitationRequest, form: Form | undefined, style: Style): string {
+function formHead({ server, message, url }: ElicitationRequest, form: Form | undefined, style: Style): string {
   const lines = [
     '',
     `${style.yellow('?')} ${style.bold(`The MCP server ${visibleLine(server)} asks you`)}`,
@@ -83,31 +79,31 @@ function headOf({ server, message, url }: ElicitationRequest, form: Form | undef
 class Form {
   content: Content;
   readonly #fields: Readonly<Record<string, Record<string, unknown>>>;
-  readonly #required: readonly unknown[];
+  readonly #requiredFields: readonly unknown[];
   readonly #validate: (value: unknown) => string | undefined;
 
   constructor(schema: Readonly<Record<string, unknown>>) {
     const { properties, required } = schema as {
-      properties?: Record<string, Record<string, unknown>>;
+      properties?: Record<string, Record<string, unknown>> | undefined;
       required?: unknown;
     };
     this.#fields = properties ?? {};
-    this.#required = Array.isArray(required) ? (required as unknown[]) : [];
+    this.#requiredFields = Array.isArray(required) ? (required as unknown[]) : [];
     this.content = Object.fromEntries(
       Object.entries(this.#fields).flatMap(([name, field]) => {
         const value = field['default'];
         return value === undefined ? [] : [[name, value]];
       }),
     ) as Content;
-    this.#validate = validatorOf(schema);
+    this.#validate = fieldValidator(schema);
   }
 
   lines(): string[] {
     return Object.entries(this.#fields).map(([name, field]) => {
       const { title, description } = field;
       const about = [title, description].filter((text) => typeof text === 'string').join(': ');
-      const needed = this.#required.includes(name) ? ', required' : '';
-      return `    ${visibleLine(`${name} (${kindOf(field)}${needed})${about === '' ? '' : `  ${about}`}`)}`;
+      const needed = this.#requiredFields.includes(name) ? ', required' : '';
+      return `    ${visibleLine(`${name} (${fieldKind(field)}${needed})${about === '' ? '' : `  ${about}`}`)}`;
     });
   }
 
@@ -143,21 +139,21 @@ interface Field {
 }
 
 /** The type of a field, or its choices. */
-function kindOf({ type, enum: values, oneOf, anyOf, items }: Field): string {
-  if (typeof items === 'object' && items !== null) return `any of: ${choicesOf(items)}`;
+function fieldKind({ type, enum: values, oneOf, anyOf, items }: Field): string {
+  if (typeof items === 'object' && items !== null) return `any of: ${fieldChoices(items)}`;
   return values === undefined && oneOf === undefined && anyOf === undefined
     ? String(type)
-    : `one of: ${choicesOf({ enum: values, oneOf, anyOf })}`;
+    : `one of: ${fieldChoices({ enum: values, oneOf, anyOf })}`;
 }
 
-function choicesOf({ enum: values, oneOf, anyOf }: Field): string {
+function fieldChoices({ enum: values, oneOf, anyOf }: Field): string {
   const titled = [oneOf, anyOf].find((list) => Array.isArray(list)) as { const?: unknown }[] | undefined;
   const found = Array.isArray(values) ? (values as unknown[]) : (titled ?? []).map((choice) => choice.const);
   return found.map((value) => JSON.stringify(value)).join(', ');
 }
 
 /** Returns why a value does not fit the schema; undefined if it does. */
-function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown) => string | undefined {
+function fieldValidator(schema: Readonly<Record<string, unknown>>): (value: unknown) => string | undefined {
   const { type: _type, ...rest } = schema;
   try {
     const inputSchema = { ...rest, type: 'object' as const };
@@ -174,9 +170,10 @@ function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown
 }
 
 /** The next key; undefined if the terminal was closed, or if the server no longer waits for the answer. */
-function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<string | undefined> {
+function nextKey(terminal: QuestionTerminal, prompt: string, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (keys: string | undefined) => {
+      stopGuard();
       signal.removeEventListener('abort', withdrawn);
       terminal.stopReading();
       resolve(keys);
@@ -185,17 +182,14 @@ function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<strin
       terminal.write('\n  The question was withdrawn.\n');
       end(undefined);
     };
-    if (signal.aborted) return withdrawn();
-    signal.addEventListener('abort', withdrawn, { once: true });
-    terminal.read((keys) => {
-      end(keys?.trim() === '' ? ' ' : keys?.trim());
-      return false;
+    const stopGuard = readAfterGuard(terminal, {
+      prompt: () => terminal.write(prompt),
+      take: (keys) => {
+        end(keys?.trim() === '' ? ' ' : keys?.trim());
+        return false;
+      },
     });
+    if (signal.aborted) withdrawn();
+    else signal.addEventListener('abort', withdrawn, { once: true });
   });
-}
-
-async function dropKeys(terminal: QuestionTerminal): Promise<void> {
-  terminal.read((keys) => keys !== undefined);
-  await sleep(TYPED_AHEAD_MS);
-  terminal.stopReading();
 }

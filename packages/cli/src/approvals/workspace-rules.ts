@@ -6,7 +6,7 @@ import type { RuleSuggestion } from '@toolscript/tools';
 import { z } from 'zod';
 import type { UserFolder } from '../configuration/locations.js';
 import { demandOutside } from '../configuration/workspace-folder.js';
-import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from '../configuration/json-files.js';
+import { deleteFile, factFileName, readJsonFile, writeJsonFile } from '../configuration/json-files.js';
 import { ApprovalRuleSchema } from '../configuration/schema.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError, isUsageError, systemCode } from '../usage-error.js';
@@ -14,65 +14,65 @@ import { UsageError, isUsageError, systemCode } from '../usage-error.js';
 /** The call that an approval is about. */
 type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
 
-export type SuggestRule = (tool: Tool, input: JsonValue) => RuleSuggestion | undefined;
+export type SuggestRules = (tool: Tool, input: JsonValue) => readonly RuleSuggestion[];
 
 /** The rules of one run: the user's own, then those that are stored for the workspace, including new ones. */
 export class WorkspaceRules {
   readonly #own: readonly ApprovalRule[];
-  readonly #remembered: ApprovalRule[];
+  readonly #rememberedRules: ApprovalRule[];
   readonly #folder: RuleFolder | undefined;
   #tools: () => readonly Tool[] = () => [];
-  #suggestRule: SuggestRule | undefined;
+  #suggestRules: SuggestRules | undefined;
 
   /** If `folder` is undefined, new rules are not stored. */
   constructor(own: readonly ApprovalRule[], remembered: readonly ApprovalRule[], folder: RuleFolder | undefined) {
     this.#own = own;
-    this.#remembered = [...remembered];
+    this.#rememberedRules = [...remembered];
     this.#folder = folder;
   }
 
   /** The user's own rules come first, so that their prohibitions stay in force. */
   get rules(): readonly ApprovalRule[] {
-    return [...this.#own, ...this.#remembered];
+    return [...this.#own, ...this.#rememberedRules];
   }
 
   /** Sets the current tools, and the function that suggests "always allow" rules for their calls. */
-  know(tools: () => readonly Tool[], suggestRule: SuggestRule): void {
+  know(tools: () => readonly Tool[], suggestRules: SuggestRules): void {
     this.#tools = tools;
-    this.#suggestRule = suggestRule;
+    this.#suggestRules = suggestRules;
   }
 
   /** Whether the rules allow the call now. A rule may be newer than the call. */
   allows(request: ApprovedCall): boolean {
-    const tool = this.#toolOf(request);
-    return tool !== undefined && findApprovalRule(this.rules, tool, inputOf(request))?.action === 'approve';
+    const tool = this.#requestedTool(request);
+    return tool !== undefined && findApprovalRule(this.rules, tool, approvedInput(request))?.action === 'approve';
   }
 
   /**
-   * The rules of "always allow"; undefined if no rule is possible or can be stored, or if one of the user's own rules
-   * matches.
+   * The rules of "always allow", the narrowest first; empty if no rule is possible or can be stored, or if one of the
+   * user's own rules matches.
    */
-  suggest(request: ApprovedCall): NewRule | undefined {
-    const tool = this.#toolOf(request);
-    if (tool === undefined || this.#folder === undefined) return undefined;
-    const input = inputOf(request);
-    if (findApprovalRule(this.#own, tool, input) !== undefined) return undefined;
-    const suggestion = this.#suggestRule?.(tool, input);
-    return suggestion === undefined ? undefined : { covers: suggestion.covers, rules: [...suggestion.rules] };
+  suggest(request: ApprovedCall): NewRule[] {
+    const tool = this.#requestedTool(request);
+    if (tool === undefined || this.#folder === undefined) return [];
+    const input = approvedInput(request);
+    if (findApprovalRule(this.#own, tool, input) !== undefined) return [];
+    const suggestions = this.#suggestRules?.(tool, input) ?? [];
+    return suggestions.map(({ covers, rules }) => ({ covers, rules: [...rules] }));
   }
 
   /** Stores and applies a rule. Throws a UsageError if the rule cannot be stored; the rule then does not apply. */
   async remember(rule: NewRule): Promise<void> {
     await this.#folder?.add(rule);
-    this.#remembered.push(...rule.rules);
+    this.#rememberedRules.push(...rule.rules);
   }
 
-  #toolOf(request: ApprovedCall): Tool | undefined {
+  #requestedTool(request: ApprovedCall): Tool | undefined {
     return this.#tools().find(({ name }) => name === request.tool);
   }
 }
 
-function inputOf({ inputJson }: ApprovedCall): JsonValue {
+function approvedInput({ inputJson }: ApprovedCall): JsonValue {
   return JSON.parse(inputJson) as JsonValue;
 }
 
@@ -106,7 +106,7 @@ export class RuleFolder {
   /** The rules of a workspace. `workspace` is a real path. */
   constructor(user: UserFolder, workspace: string) {
     this.#workspace = workspace;
-    this.#path = join(user.rulesFolder, fileNameOf(workspace));
+    this.#path = join(user.rulesFolder, factFileName(workspace));
   }
 
   /**
@@ -124,7 +124,7 @@ export class RuleFolder {
   /** Writes the complete file, or nothing. Throws a UsageError if the file cannot be written. */
   async add({ covers, rules }: NewRule): Promise<void> {
     const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
-    await writeJsonFile(join(this.#path, `${fileNameOf(JSON.stringify(rules))}.json`), remembered);
+    await writeJsonFile(join(this.#path, `${factFileName(JSON.stringify(rules))}.json`), remembered);
   }
 
   /** Idempotent. */
@@ -148,7 +148,7 @@ export class RuleFolder {
   async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
     const path = join(this.#path, name);
     try {
-      // defence: rules-outside-workspace, without it: demandOutside(path, `${this.#workspace}/no`);
+      // defence: rules-outside-workspace
       demandOutside(path, this.#workspace);
       const value = await readJsonFile(path);
       if (value === undefined) return undefined;

@@ -7,7 +7,7 @@ import { systemCode, UsageError } from '../usage-error.js';
 
 /** A file for a final answer. Other programs never see a partial answer in a regular file. */
 export class AnswerFile {
-  readonly #given: string;
+  readonly #givenPath: string;
   /** The real path, so that writing does not replace a symbolic link. */
   readonly #path: string;
   /** True for a device or a pipe, which cannot be replaced. */
@@ -15,7 +15,7 @@ export class AnswerFile {
   readonly #mode: number | undefined;
 
   private constructor(given: string, path: string, found: { isSpecial: boolean; mode: number | undefined }) {
-    this.#given = given;
+    this.#givenPath = given;
     this.#path = path;
     this.#isSpecial = found.isSpecial;
     this.#mode = found.mode;
@@ -46,7 +46,7 @@ export class AnswerFile {
       if (this.#isSpecial) return await writeFile(this.#path, text);
       await rename(await this.#writeBeside(text), this.#path);
     } catch (error) {
-      throw unwritable(this.#given, error);
+      throw unwritable(this.#givenPath, error);
     }
   }
 

@@ -1,45 +1,32 @@
-import { FinalText, recoverRun, resumeAgent, runAgent, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
-import type { Decisions } from '@toolscript/core';
-import type { LoadImage } from '@toolscript/core/history';
-import type { ApprovalRequest, ModelProvider, OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
+import { FinalText, type AgentConfig } from '@toolscript/core/agent';
+import type { OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
+import type { RunWatch, ScriptCommand, ThreadRuns } from '@toolscript/service';
 import { EXIT } from '../exit-status.js';
 import type { CliHarness } from '../harness/cli-harness.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import type { Thread } from '../threads/thread.js';
+import { throughStore } from '../threads/thread-database.js';
 import type { EventView } from '../view/answer-view.js';
 import { endLine, figuresLine } from '../view/run-report.js';
 
 export interface ChatSettings {
-  readonly provider: ModelProvider;
   readonly agent: AgentConfig;
   readonly workbench: CliHarness;
-  readonly thread: Thread;
+  readonly thread: ThreadRuns;
   readonly screen: Screen;
   readonly view: EventView;
-  readonly loadImage: LoadImage;
   /** True if stdout carries only data, without a summary. */
   readonly isQuiet: boolean;
-  /** Undefined: the agent has no sub-agents. */
-  readonly subAgents: SubAgents | undefined;
 }
 
-export interface ContinueOptions {
-  readonly signal: AbortSignal;
-  /** True if an earlier process ended while it ran the script. Default: false; the script then waits for decisions. */
-  readonly isInterrupted?: boolean;
-  /** Claims the script even if another process may still run it. */
-  readonly force?: boolean;
-}
-
-type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
+type ChatResponseDone = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
 /** The events of a run that decide how it is reported. */
 class RunNotes {
   readonly startedMs = performance.now();
   readonly #final = new FinalText();
   usage: Usage | undefined;
-  done: Done | undefined;
+  done: ChatResponseDone | undefined;
   error: { code: string; message: string } | undefined;
   /** True if the last script failed. A failure that the model has repaired does not count. */
   hasFailed = false;
@@ -93,7 +80,7 @@ export class ChatSession {
     this.#settings = settings;
   }
 
-  get thread(): Thread {
+  get thread(): ThreadRuns {
     return this.#settings.thread;
   }
 
@@ -103,74 +90,31 @@ export class ChatSession {
   }
 
   /** Sends a prompt to the model. Returns the exit status. */
-  async say(prompt: string, signal: AbortSignal): Promise<number> {
-    const { input, ...names } = await this.thread.beginTurn(prompt);
-    return this.#play(runAgent({ ...this.#common(signal), ...names, history: this.thread.history, input }));
+  say(prompt: string, signal: AbortSignal): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.say(prompt, watch));
   }
 
   /** Resumes a script that waits for the user, or recovers an interrupted script. The script's run then continues. */
-  async resume(scriptId: string, decisions: Decisions, how: ContinueOptions): Promise<number> {
-    const { signal, isInterrupted = false, force = false } = how;
-    const continuation = await this.thread.beginResume(scriptId, decisions);
-    const common = this.#common(signal);
-    if (continuation.type === 'run') {
-      const { events, history, storeIsWhole } = continuation;
-      // An earlier process suspended the script, and ended before the run was suspended.
-      if (!isInterrupted) await this.#settings.workbench.harness.decide(scriptId, decisions);
-      return this.#play(recoverRun({ ...common, events, history, force, storeIsWhole }));
-    }
-    const { names } = continuation;
-    const script = { suspension: scriptId, decisions, ...(isInterrupted ? { recover: { force } } : {}) };
-    return this.#play(resumeAgent({ ...common, ...names, history: this.thread.history, ...script }));
+  resume(script: ScriptCommand, signal: AbortSignal): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.resume(script, watch));
   }
 
-  #common(signal: AbortSignal) {
-    const { provider, agent, workbench, thread, loadImage, subAgents } = this.#settings;
-    return {
-      provider,
-      agent,
-      harness: workbench.harness,
-      threadId: thread.id,
-      context: { workingDirectory: thread.workspace },
-      scriptSourceDeltas: true,
-      loadImage,
-      ...(subAgents === undefined ? {} : { subAgents }),
-      signal: this.#either(signal),
-      flushEvents: () => thread.flushEvents(),
-      ...(thread.system === undefined ? {} : { system: thread.system }),
-    };
-  }
-
-  /** Aborts when the user interrupts the run, or when this process loses the run. */
-  #either(signal: AbortSignal): AbortSignal {
-    const { signal: lost } = this.thread;
-    return lost === undefined ? signal : AbortSignal.any([signal, lost]);
-  }
-
-  async #play(events: AsyncIterable<StreamEvent>): Promise<number> {
-    const { thread, view, workbench } = this.#settings;
+  async #play(signal: AbortSignal, run: (watch: RunWatch) => Promise<void>): Promise<number> {
+    const { view, workbench } = this.#settings;
     const notes = new RunNotes();
+    const onEvent = (event: StreamEvent) => {
+      notes.take(event);
+      workbench.approvals.take(event);
+      view.take(event);
+    };
     try {
-      for await (const event of events) {
-        thread.take(event);
-        notes.take(event);
-        workbench.approvals.take(event);
-        view.take(event);
-      }
+      await throughStore(run({ signal, onEvent }));
     } finally {
-      await thread.endRun(await this.#requestsOf(notes));
       view.end();
     }
     this.#finalAnswer = notes.finalAnswer;
     this.#report(notes);
     return notes.status;
-  }
-
-  /** The pending approvals of the run, in full. */
-  async #requestsOf({ done }: RunNotes): Promise<readonly ApprovalRequest[]> {
-    if (done?.status !== 'suspended' || done.script_id === undefined) return [];
-    const { harness } = this.#settings.workbench;
-    return (await harness.inspect(done.script_id))?.pendingApprovals ?? [];
   }
 
   #report(notes: RunNotes): void {

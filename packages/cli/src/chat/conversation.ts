@@ -1,7 +1,7 @@
 import type { Approvals } from '../approvals/approvals.js';
 import { EXIT } from '../exit-status.js';
 import { Interruption } from '../interruption.js';
-import { inspectKept } from '../state/inspect.js';
+import { inspectStoredScript } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -11,7 +11,7 @@ import { conversationSoFar } from '../view/conversation-so-far.js';
 import type { AskedModel } from './final-answer.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
-import { demandEnabled, reportPending, waitingScripts } from './waiting.js';
+import { demandEnabledMode, reportPending, waitingScripts } from './waiting.js';
 
 /** The active turn, which Ctrl-C ends. */
 export class TurnInterruption {
@@ -59,7 +59,7 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
   const reader = new PromptReader(screen.style.bold('› '));
   greet(chat, screen);
   for (let text = await nextPrompt(reader, screen); text !== undefined; text = await nextPrompt(reader, screen)) {
-    const command = commandOf(text, screen);
+    const command = typedCommand(text, screen);
     if (command === 'exit') break;
     if (command === 'new') chat = chat.anew();
     const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
@@ -86,7 +86,7 @@ async function nextPrompt(reader: PromptReader, screen: Screen): Promise<string 
   }
 }
 
-function commandOf(text: string, screen: Screen): ChatCommand | 'mistake' | undefined {
+function typedCommand(text: string, screen: Screen): ChatCommand | 'mistake' | undefined {
   const found = commandIn(text);
   if (found === undefined || 'command' in found) return found?.command;
   screen.warn(found.mistake);
@@ -131,7 +131,7 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
 
 /** Asks about each waiting script, one at a time. */
 async function askAndResume(chat: OpenChat, scripts: readonly string[], signal: AbortSignal): Promise<number> {
-  demandEnabled(chat.settings);
+  demandEnabledMode(chat.settings);
   let status: number = EXIT.suspended;
   for (const scriptId of scripts) {
     if (signal.aborted) return status;
@@ -141,10 +141,10 @@ async function askAndResume(chat: OpenChat, scripts: readonly string[], signal: 
 }
 
 async function askAbout({ session, workbench }: OpenChat, scriptId: string, signal: AbortSignal): Promise<number> {
-  const { pendingApprovals } = await inspectKept(workbench.harness, scriptId);
+  const { pendingApprovals } = await inspectStoredScript(workbench.harness, scriptId);
   const decisions = (await workbench.approvals.asker()?.askAll(pendingApprovals)) ?? {};
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
-  return session.resume(scriptId, decisions, { signal });
+  return session.resume({ scriptId, decisions, isInterrupted: false, force: false }, signal);
 }
 
 /** Lines of the screen for the greeting and the prompt. */

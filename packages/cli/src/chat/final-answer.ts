@@ -9,12 +9,12 @@ import { AnswerFile } from './answer-file.js';
 /** The options for the destination and the form of a run's final answer. */
 export interface FinalAnswerFlags {
   /** True if only the final answer goes to stdout. */
-  print?: boolean;
+  print?: boolean | undefined;
   /** The file of a JSON Schema for the final answer. */
-  outputSchema?: string;
+  outputSchema?: string | undefined;
   /** The file for the final answer. */
-  output?: string;
-  json?: boolean;
+  output?: string | undefined;
+  json?: boolean | undefined;
 }
 
 /** The part of a conversation that produces a final answer. */

@@ -1,9 +1,9 @@
-import { agentSystem } from '@toolscript/core/agent';
 import type { Thread as StoredThread } from '@toolscript/core/protocol';
+import { ThreadRuns, type ThreadRunsSettings } from '@toolscript/service';
 import { findAgents } from '../agents/agent-files.js';
-import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agent.js';
+import { chooseAgent, agentSettings, type ChosenAgent } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
-import { subAgentsOf } from '../agents/sub-agents.js';
+import { openSubAgents } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
 import { findPrompts } from '../configuration/prompt-files.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
@@ -12,9 +12,8 @@ import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
 import type { Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/own-command.js';
-import { visibleLine } from '../terminal/untrusted.js';
-import { Thread, type ThreadSettings } from '../threads/thread.js';
-import { ThreadDatabase } from '../threads/thread-database.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 import { AnswerView, silentView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
@@ -23,18 +22,18 @@ import { printsOnlyAnswer, repeatedAnswerOptions, type FinalAnswerFlags } from '
 
 export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   /** The agent's slug. */
-  agent?: string;
+  agent?: string | undefined;
   /** The model's name, or `scripted:FILE`. */
-  model?: string;
+  model?: string | undefined;
   /** True to continue the last conversation of the workspace. */
-  continue?: boolean;
+  continue?: boolean | undefined;
   /** The id of the conversation to continue. */
-  thread?: string;
+  thread?: string | undefined;
 }
 
 export interface OpenChat {
   readonly session: ChatSession;
-  readonly thread: Thread;
+  readonly thread: ThreadRuns;
   readonly workbench: CliHarness;
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
@@ -57,13 +56,13 @@ export interface ChatOptions {
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
   /** The database of the conversations, if it is open already; the caller closes it. */
-  database?: ThreadDatabase;
+  database?: ThreadDatabase | undefined;
 }
 
 /** Opens a conversation, with its settings, agent, model and tools. Throws UsageErrors. */
 export async function openChat(options: ChatOptions): Promise<OpenChat> {
   if (options.database !== undefined) return openChatOver(options.database, options);
-  const database = await ThreadDatabase.open(process.env, options.screen.notice);
+  const database = await ThreadDatabase.open(process.env);
   try {
     const opened = await openChatOver(database, options);
     const close = async () => {
@@ -92,7 +91,7 @@ async function openChatOver(
   const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
   const agents = await findAgents(process.env, loaded.cwd, warn, agent);
   const chosen = chooseAgent(agents, { ...loaded, agent }, model, process.env);
-  const settings = settingsOf(loaded, chosen, warn);
+  const settings = agentSettings(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);
   const isJson = flags.json === true;
   const isQuiet = isJson || printsOnlyAnswer(flags);
@@ -100,7 +99,7 @@ async function openChatOver(
   const origin = { workspace: settings.cwd, command: 'chat' as const, options };
   const prompts = await findPrompts(process.env, settings.cwd, warn);
   const cabinet = { documents: database.stores.documents, workspace: settings.cwd, prompts };
-  const subAgents = await subAgentsOf(chosen.agent, { settings, cabinet, warn });
+  const subAgents = await openSubAgents(chosen.agent, { settings, cabinet, warn });
   const workbench = await openCliHarness({
     more: subAgents?.tools,
     settings,
@@ -112,33 +111,26 @@ async function openChatOver(
     stdoutIsTaken: isQuiet,
     interrupt,
   });
-  const threadSettings: ThreadSettings = {
-    database,
+  const agentOfRuns = { ...chosen.agent, mode: settings.mode, limits: {} };
+  const threadSettings: ThreadRunsSettings = {
+    stores: database.stores,
+    log: database.log,
     workspace: settings.cwd,
-    agent: {
-      agentId: chosen.agent.slug,
+    opened: {
+      agent: agentOfRuns,
+      provider,
       model: chosen.model,
-      system: agentSystem(workbench.harness, provider, chosen.agent, settings.mode),
+      harness: workbench.harness,
+      context: { workingDirectory: settings.cwd },
+      loadImage: await imageLoader(settings.cwd, workbench.servers),
+      subAgents,
     },
-    announcesFiles: workbench.harness.tools().some(({ name }) => name === 'fetchFromFC'),
-    onLost: warn,
+    onLost: (reason) => warn(visible(reason)),
   };
-  const loadImage = await imageLoader(settings.cwd, workbench.servers);
-  const make = (thread: Thread): OpenChat => {
+  const make = (thread: ThreadRuns): OpenChat => {
     workbench.kept.store.setThread(thread.id);
     const view = viewFor(screen, { isJson, isQuiet, isDryRun: settings.mode === 'dry-run', model: chosen.model });
-    const agent = { ...chosen.agent, mode: settings.mode, limits: {} };
-    const session = new ChatSession({
-      provider,
-      agent,
-      workbench,
-      thread,
-      screen,
-      view,
-      loadImage,
-      isQuiet,
-      subAgents,
-    });
+    const session = new ChatSession({ agent: agentOfRuns, workbench, thread, screen, view, isQuiet });
     return {
       session,
       thread,
@@ -148,12 +140,13 @@ async function openChatOver(
       view,
       isQuiet,
       options,
-      anew: () => make(Thread.begin(threadSettings)),
+      anew: () => make(ThreadRuns.begin(threadSettings)),
       close: () => workbench.close(),
     };
   };
   try {
-    return make(earlier === undefined ? Thread.begin(threadSettings) : await Thread.reopen(earlier, threadSettings));
+    if (earlier === undefined) return make(ThreadRuns.begin(threadSettings));
+    return make(await throughStore(ThreadRuns.reopen(earlier.threadId, threadSettings)));
   } catch (error) {
     await workbench.close();
     throw error;

@@ -68,7 +68,7 @@ interface TypedLine {
  */
 class PromptReading {
   readonly #lines: Interface;
-  readonly #typed: TypedLine[] = [];
+  readonly #typedLines: TypedLine[] = [];
   #isPasting = false;
   #timer: NodeJS.Timeout | undefined;
   #end: PromptLine = { type: 'end' };
@@ -86,7 +86,7 @@ class PromptReading {
       this.#lines.on('close', () => {
         clearTimeout(this.#timer);
         process.stdin.off('keypress', onKey);
-        resolve(this.#end.type === 'end' && this.#typed.length > 0 ? this.#text() : this.#end);
+        resolve(this.#end.type === 'end' && this.#typedLines.length > 0 ? this.#text() : this.#end);
       });
       this.#lines.prompt();
     });
@@ -99,7 +99,7 @@ class PromptReading {
 
   #line(text: string): void {
     clearTimeout(this.#timer);
-    this.#typed.push({ text, isPasted: this.#isPasting });
+    this.#typedLines.push({ text, isPasted: this.#isPasting });
     if (this.#isPasting) return;
     if (text.endsWith('\\')) return this.#lines.prompt();
     this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
@@ -112,9 +112,9 @@ class PromptReading {
   }
 
   #interrupt(): void {
-    if (this.#lines.line === '' && this.#typed.length === 0) return this.#finish({ type: 'interrupt' });
+    if (this.#lines.line === '' && this.#typedLines.length === 0) return this.#finish({ type: 'interrupt' });
     // Discards the typed text.
-    this.#typed.splice(0);
+    this.#typedLines.splice(0);
     process.stdout.write('^C\n');
     this.#lines.write(null, { ctrl: true, name: 'e' });
     this.#lines.write(null, { ctrl: true, name: 'u' });
@@ -128,8 +128,8 @@ class PromptReading {
 
   /** A typed backslash at a line's end continues the line; in pasted text it is part of the text. */
   #text(): PromptLine {
-    const last = this.#typed.length - 1;
-    const lines = this.#typed.map(({ text, isPasted }, index) =>
+    const last = this.#typedLines.length - 1;
+    const lines = this.#typedLines.map(({ text, isPasted }, index) =>
       isPasted || index === last ? text : text.replace(/\\$/u, ''),
     );
     return { type: 'text', text: lines.join('\n') };

@@ -5,11 +5,11 @@ import type { Engines } from '../harness/engines.js';
 import { inspectWhole } from '../state/inspect.js';
 import { openScreen } from '../terminal/screen.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
-import { showResumed } from '../view/resumed-script.js';
+import { showResumedScript } from '../view/resumed-script.js';
 import { askedModel, TurnInterruption } from './conversation.js';
 import { FinalAnswer } from './final-answer.js';
 import { openChat, type ChatFlags } from './open-chat.js';
-import { demandEnabled, reportPending } from './waiting.js';
+import { demandEnabledMode, reportPending } from './waiting.js';
 
 export interface ResumeChatOptions {
   database: ThreadDatabase;
@@ -30,15 +30,15 @@ export async function resumeChat(options: ResumeChatOptions): Promise<number> {
   const finalAnswer = await FinalAnswer.open(flags, screen);
   const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt, database });
   try {
-    demandEnabled(opened.settings);
+    demandEnabledMode(opened.settings);
     const details = await inspectWhole(opened.workbench.harness, scriptId);
     const { status: ended } = await turns.during(opened.workbench.approvals, async (signal) => {
       const { harness, approvals, rules, validateInput } = opened.workbench;
       const decisions = await decide({ harness, approvals, rules, validateInput, signal, details });
       const isInterrupted = details.suspension === undefined;
       if (signal.aborted || (!isInterrupted && Object.keys(decisions).length === 0)) return EXIT.suspended;
-      if (!opened.isQuiet) showResumed(screen, opened.view, details);
-      return opened.session.resume(scriptId, decisions, { signal, isInterrupted, force });
+      if (!opened.isQuiet) showResumedScript(screen, opened.view, details);
+      return opened.session.resume({ scriptId, decisions, isInterrupted, force }, signal);
     });
     const status = await finalAnswer.deliver(ended, askedModel(opened, turns));
     await reportPending(opened, screen);
@@ -53,9 +53,7 @@ export async function withThread<Value>(
   threadId: string,
   act: (database: ThreadDatabase) => Promise<Value>,
 ): Promise<Value | undefined> {
-  const database = await ThreadDatabase.open(process.env, (message) => {
-    process.stderr.write(`toolscript: ${message}\n`);
-  });
+  const database = await ThreadDatabase.open(process.env);
   try {
     return (await database.has(threadId)) ? await act(database) : undefined;
   } finally {

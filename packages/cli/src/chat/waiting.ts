@@ -1,8 +1,8 @@
 import { listScripts } from '@toolscript/core';
 import type { Settings } from '../configuration/settings.js';
-import { inspectKept } from '../state/inspect.js';
+import { inspectStoredScript } from '../state/inspect.js';
 import type { Screen } from '../terminal/screen.js';
-import { showSuspended } from '../view/suspension-report.js';
+import { showSuspendedScript } from '../view/suspension-report.js';
 import { UsageError } from '../usage-error.js';
 import type { OpenChat } from './open-chat.js';
 
@@ -12,14 +12,14 @@ export async function waitingScripts({ thread, workbench }: OpenChat): Promise<s
   const found: string[] = [];
   for (const { scriptId, state } of await listScripts(kept.store)) {
     if (state !== 'suspended' || (await kept.origins.of(scriptId))?.thread !== thread.id) continue;
-    const { suspension } = await inspectKept(harness, scriptId);
+    const { suspension } = await inspectStoredScript(harness, scriptId);
     if (suspension !== undefined) found.push(scriptId);
   }
   return found;
 }
 
 /** Throws a UsageError unless the mode is `enabled`: no other mode resumes scripts. */
-export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
+export function demandEnabledMode({ mode }: Pick<Settings, 'mode'>): void {
   if (mode !== 'enabled')
     throw new UsageError(
       `The mode is ${mode}, so no script is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
@@ -37,7 +37,7 @@ export async function reportPending(
   const { waitingScript } = thread;
   if (waitingScript === undefined) return false;
   const isKnown = isQuiet || workbench.approvals.hasAsked;
-  showSuspended({
+  showSuspendedScript({
     scriptId: waitingScript,
     details: isKnown ? undefined : await workbench.harness.inspect(waitingScript),
     options,

@@ -4,25 +4,31 @@ import { loadSettings, plainSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
-import { ChangesFolder, openState, placeOf, type Origin, type PersistentState } from '../state/persistent-state.js';
+import {
+  ChangesFolder,
+  openState,
+  originFolder,
+  type Origin,
+  type PersistentState,
+} from '../state/persistent-state.js';
 import { findScript } from '../state/find-script.js';
-import { deleteHint, inspectKept, ownerOf } from '../state/inspect.js';
+import { deleteHint, inspectStoredScript, scriptOwner } from '../state/inspect.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { detailLines, listLines, type ListedApproval } from '../view/kept-scripts-report.js';
 
 export interface ApprovalsFlags {
-  json?: boolean;
+  json?: boolean | undefined;
 }
 
 export interface ListFlags extends ApprovalsFlags {
-  all?: boolean;
+  all?: boolean | undefined;
 }
 
 export interface PruneFlags extends ApprovalsFlags {
-  endedDays?: string;
-  waitingDays?: string;
+  endedDays?: string | undefined;
+  waitingDays?: string | undefined;
 }
 
 interface ListedScript extends Omit<KeptScript, 'approvals'> {
@@ -73,7 +79,7 @@ async function inspectAll(
   const { harness } = await openHarness(plainSettings(tmpdir()), { kept, engines: openEngines(), coding: false });
   try {
     for (const script of scripts) {
-      const details = await inspectKept(harness, script.scriptId, ownerOf(script)).catch(() => undefined);
+      const details = await inspectStoredScript(harness, script.scriptId, scriptOwner(script)).catch(() => undefined);
       if (details !== undefined) found.set(script.scriptId, details);
     }
     return found;
@@ -107,10 +113,10 @@ async function inspect(
   origin: Origin | undefined,
   screen: Screen,
 ): Promise<KeptScriptDetails> {
-  const settings = await loadSettings(await placeOf(origin), process.env, screen.notice);
+  const settings = await loadSettings(await originFolder(origin), process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
-    return await inspectKept(harness, script.scriptId, ownerOf(script));
+    return await inspectStoredScript(harness, script.scriptId, scriptOwner(script));
   } finally {
     await harness.close();
   }

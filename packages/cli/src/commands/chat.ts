@@ -41,14 +41,14 @@ function refuseInConversation({ json, print, outputSchema, output }: ChatFlags):
     );
 }
 
-interface Said {
+interface ChatParts {
   readonly opened: OpenChat;
   readonly screen: Screen;
   readonly turns: TurnInterruption;
   readonly finalAnswer: FinalAnswer;
 }
 
-async function sayOnce({ opened, screen, turns, finalAnswer }: Said, prompt: string): Promise<number> {
+async function sayOnce({ opened, screen, turns, finalAnswer }: ChatParts, prompt: string): Promise<number> {
   const model = askedModel(opened, turns);
   const status = await finalAnswer.deliver(await model.say(finalAnswer.prompt(prompt)), model);
   await reportPending(opened, screen);

@@ -1,5 +1,6 @@
-import type { DeadLetter, DeadLetterPage, EventLog } from '@toolscript/core/protocol';
-import { allOf, PERSISTENCE_GROUP } from '@toolscript/server/runs';
+import type { EventLog } from '@toolscript/core/protocol';
+import type { DeadLetter, DeadLetterPage } from '@toolscript/core/ports';
+import { allPageItems, PERSISTENCE_GROUP } from '@toolscript/service';
 import { EXIT } from '../exit-status.js';
 import { openStorage, type StorageFlags } from '../serve/open-storage.js';
 import { openScreen } from '../terminal/screen.js';
@@ -8,16 +9,18 @@ import { throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
 export interface DeadLetterFlags extends StorageFlags {
-  json?: boolean;
+  json?: boolean | undefined;
 }
 
 export function listDeadLetters({ json = false, ...flags }: DeadLetterFlags): Promise<number> {
   return withLog(flags, async (log) => {
     const screen = openScreen();
-    const letters = await deadLettersOf(log);
+    const letters = await allDeadLetters(log);
     if (json) screen.write(`${jsonText(letters, 2)}\n`);
     else if (letters.length === 0) screen.line('There are no dead letters.');
-    else for (const { runId, seq, reason } of letters) screen.line(`${runId}  from event ${seq}: ${reasonOf(reason)}`);
+    else
+      for (const { runId, seq, reason } of letters)
+        screen.line(`${runId}  from event ${seq}: ${deadLetterReason(reason)}`);
   });
 }
 
@@ -44,7 +47,7 @@ function change(
 ): Promise<number> {
   return withLog(flags, async (log) => {
     const screen = openScreen();
-    const known = new Set((await deadLettersOf(log)).map(({ runId }) => runId));
+    const known = new Set((await allDeadLetters(log)).map(({ runId }) => runId));
     for (const runId of runs)
       if (!known.has(runId))
         throw new UsageError(
@@ -54,15 +57,15 @@ function change(
   });
 }
 
-function deadLettersOf(log: EventLog): Promise<DeadLetter[]> {
-  return allOf<DeadLetterPage, DeadLetter>(
+function allDeadLetters(log: EventLog): Promise<DeadLetter[]> {
+  return allPageItems<DeadLetterPage, DeadLetter>(
     (after) => log.deadLetters({ group: PERSISTENCE_GROUP, ...after }),
     ({ letters }) => letters,
   );
 }
 
 async function withLog(flags: StorageFlags, work: (log: EventLog) => Promise<void>): Promise<number> {
-  const storage = await openStorage(flags, process.env, openScreen().notice);
+  const storage = await openStorage(flags, process.env);
   try {
     await throughStore(work(storage.log));
   } finally {
@@ -71,6 +74,6 @@ async function withLog(flags: StorageFlags, work: (log: EventLog) => Promise<voi
   return EXIT.completed;
 }
 
-function reasonOf(reason: string): string {
+function deadLetterReason(reason: string): string {
   return reason === '' ? 'the persistence worker ended during each attempt' : visibleLine(reason);
 }

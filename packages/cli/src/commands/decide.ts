@@ -4,8 +4,8 @@ import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../state/find-script.js';
-import { inspectWhole, ownerOf } from '../state/inspect.js';
-import { openState, placeOf } from '../state/persistent-state.js';
+import { inspectWhole, scriptOwner } from '../state/inspect.js';
+import { openState, originFolder } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -13,7 +13,7 @@ import { UsageError } from '../usage-error.js';
 import { pendingOne } from './resume.js';
 
 export interface DecideFlags {
-  note?: string;
+  note?: string | undefined;
 }
 
 /**
@@ -34,18 +34,18 @@ export async function decideApprovals(
     throw new UsageError(
       `${scriptId} waits for no decision: its state is ${state}. To list the scripts that wait: ${ownCommand()} approvals`,
     );
-  const place = await placeOf(await kept.origins.of(scriptId));
+  const place = await originFolder(await kept.origins.of(scriptId));
   const settings = await loadSettings(place, process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
-    const { pendingApprovals } = await inspectWhole(harness, scriptId, ownerOf(script));
+    const { pendingApprovals } = await inspectWhole(harness, scriptId, scriptOwner(script));
     const chosen =
       approvals.length === 0 ? pendingApprovals : approvals.map((name) => pendingOne(pendingApprovals, name));
     const decision: Decision = note === undefined ? verdict : { decision: verdict, note };
     const decided = await harness.decide(
       scriptId,
       Object.fromEntries(chosen.map(({ approvalId }) => [approvalId, decision])),
-      ownerOf(script),
+      scriptOwner(script),
     );
     if (!decided.ok) throw new UsageError(visibleLine(decided.error.message));
     for (const { approvalId, tool } of chosen)

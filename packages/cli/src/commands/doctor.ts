@@ -9,7 +9,7 @@ import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 
 /** Checks this machine. Returns the exit status 0 if every required part works. */
-export async function examine(flags: { json?: boolean; cwd?: string }): Promise<number> {
+export async function examine(flags: { json?: boolean | undefined; cwd?: string | undefined }): Promise<number> {
   const screen = openScreen();
   const { check, settings } = await checkConfiguration(flags);
   const [machine, sandbox, servers] = await Promise.all([
@@ -19,18 +19,22 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
   ]);
   const checks = [...machine, sandbox, ...servers, ...check];
   const isWell = checks.every(({ status }) => status !== 'missing');
-  const configuration = settings === undefined ? null : maskSecrets(shown(settings));
+  const configuration = settings === undefined ? null : maskSecrets(shownSettings(settings));
   if (flags.json === true) screen.write(`${jsonText({ ok: isWell, checks, configuration }, 2)}\n`);
   else report(screen, checks, configuration, isWell);
   return isWell ? EXIT.completed : EXIT.failed;
 }
 
 /** Omits `named`, which is not a setting. */
-function shown({ named: _named, ...settings }: Settings): object {
+function shownSettings({ named: _named, ...settings }: Settings): object {
   return settings;
 }
 
-async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: Check[]; settings?: Settings }> {
+async function checkConfiguration({
+  cwd,
+}: {
+  cwd?: string | undefined;
+}): Promise<{ check: Check[]; settings?: Settings | undefined }> {
   const notes: string[] = [];
   try {
     const settings = await loadSettings(cwd === undefined ? {} : { cwd }, process.env, (message) =>

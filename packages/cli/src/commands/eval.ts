@@ -7,7 +7,7 @@ import { silentView, type EventView } from '../view/answer-view.js';
 import { userView, withScriptHarness, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
-  code?: string;
+  code?: string | undefined;
 }
 
 /** Runs one script. */

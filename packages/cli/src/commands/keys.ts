@@ -2,7 +2,8 @@ import {
   KeyFolder,
   SCOPES,
   isActive,
-  keyEntry,
+  keyFacts,
+  localEntry,
   makeApiKey,
   type ApiKey,
   type ApiKeyStore,
@@ -10,6 +11,7 @@ import {
   type AuditTable,
   type Scope,
 } from '@toolscript/server/access';
+import { LOCAL_PRINCIPAL } from '@toolscript/service';
 import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import { openStorage } from '../serve/open-storage.js';
@@ -21,15 +23,15 @@ import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/values.js';
 
 export interface KeyFlags {
-  json?: boolean;
+  json?: boolean | undefined;
   /** The URL of the servers' PostgreSQL database. Default: the data folder contains the keys. */
-  store?: string;
+  store?: string | undefined;
 }
 
 export interface NewKeyFlags extends KeyFlags {
-  principal?: string;
-  scopes?: string;
-  expires?: string;
+  principal?: string | undefined;
+  scopes?: string | undefined;
+  expires?: string | undefined;
 }
 
 const DEFAULT_SCOPES = 'read,run';
@@ -38,32 +40,36 @@ const DAY_MS = 86_400_000;
 /** Creates a key and prints it once. */
 export async function addKey(name: string, flags: NewKeyFlags): Promise<number> {
   const screen = openScreen();
+  if (flags.principal === undefined && name === LOCAL_PRINCIPAL)
+    throw new UsageError(
+      `"${LOCAL_PRINCIPAL}" is your own principal at this machine. Choose another name, or add --principal ${LOCAL_PRINCIPAL} for a key to all of your own threads.`,
+    );
   const draft = {
     name,
     principal: flags.principal ?? name,
     scopes: scopesIn(flags.scopes ?? DEFAULT_SCOPES),
-    ...(flags.expires === undefined ? {} : { expiresAt: expiryOf(flags.expires) }),
+    ...(flags.expires === undefined ? {} : { expiresAt: keyExpiry(flags.expires) }),
   };
-  const { key, token } = made(draft);
+  const { key, token } = newKey(draft);
   await withKeys(flags, async (keys, audit) => {
     note(audit, 'key_added', key);
     await keys.add(key);
   });
   if (flags.json === true) {
-    screen.write(`${jsonText({ ...shown(key), token }, 2)}\n`);
+    screen.write(`${jsonText({ ...shownKey(key), token }, 2)}\n`);
     return EXIT.completed;
   }
   screen.line(token);
-  screen.warn(`The key is shown only this once. It allows ${key.scopes.join(', ')} for ${ownerOf(key)}.`);
+  screen.warn(`The key is shown only this once. It allows ${key.scopes.join(', ')} for ${keyOwner(key)}.`);
   return EXIT.completed;
 }
 
 export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<number> {
   const screen = openScreen();
   const all = await withKeys(flags, (keys) => keys.list());
-  if (json) screen.write(`${jsonText(all.map(shown), 2)}\n`);
+  if (json) screen.write(`${jsonText(all.map(shownKey), 2)}\n`);
   else if (all.length === 0) screen.line('There are no API keys. Create one: toolscript keys add NAME');
-  else for (const key of all) screen.line(lineOf(key));
+  else for (const key of all) screen.line(keyLine(key));
   return EXIT.completed;
 }
 
@@ -75,7 +81,7 @@ export async function revokeKeys(names: readonly string[], flags: KeyFlags): Pro
   const screen = openScreen();
   await withKeys(flags, async (keys, audit) => {
     const all = await keys.list();
-    const found = new Set(names.map((name) => named(all, name)));
+    const found = new Set(names.map((name) => namedKey(all, name)));
     for (const key of found) {
       const { keyId, name } = key;
       note(audit, 'key_revoked', key);
@@ -89,7 +95,7 @@ export async function revokeKeys(names: readonly string[], flags: KeyFlags): Pro
 /** Records a change in the audit log, before the key is changed. Throws a UsageError if the log cannot be written. */
 function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoked', key: ApiKey): void {
   try {
-    audit.append(keyEntry(type, key));
+    audit.append(localEntry({ type, ...keyFacts(key) }));
   } catch (error) {
     const path = visibleLine(dataFolder(process.env).path);
     throw new UsageError(
@@ -98,7 +104,7 @@ function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoke
   }
 }
 
-function named(keys: readonly ApiKey[], text: string): ApiKey {
+function namedKey(keys: readonly ApiKey[], text: string): ApiKey {
   const found = keys.filter(({ keyId, name }) => keyId === text || name === text);
   if (found.length === 1) return found[0]!;
   if (found.length === 0)
@@ -107,7 +113,7 @@ function named(keys: readonly ApiKey[], text: string): ApiKey {
   throw new UsageError(`${visibleLine(text)} is the name of ${found.length} keys. Name one by its id: ${ids}`);
 }
 
-function made(draft: Parameters<typeof makeApiKey>[0]): ReturnType<typeof makeApiKey> {
+function newKey(draft: Parameters<typeof makeApiKey>[0]): ReturnType<typeof makeApiKey> {
   try {
     return makeApiKey(draft);
   } catch (error) {
@@ -127,24 +133,24 @@ function scopesIn(text: string): Scope[] {
   });
 }
 
-function expiryOf(text: string): number {
+function keyExpiry(text: string): number {
   const days = /^(?<days>[1-9]\d{0,4})d?$/u.exec(text)?.groups?.['days'];
   if (days === undefined) throw new UsageError(`--expires ${visibleLine(text)}: give a number of days, such as 90d.`);
   return Date.now() + Number(days) * DAY_MS;
 }
 
 /** Omits the hash, which is useless to users. */
-function shown(whole: ApiKey) {
+function shownKey(whole: ApiKey) {
   const { sha256: _sha256, ...key } = whole;
   return { ...key, state: isActive(whole) ? 'active' : 'expired' };
 }
 
-function lineOf(key: ApiKey): string {
+function keyLine(key: ApiKey): string {
   const { keyId, name, scopes, createdAt } = key;
-  return `${keyId}  ${name}  ${scopes.join(',')}  for ${ownerOf(key)}, made ${ago(Date.now() - createdAt)}`;
+  return `${keyId}  ${name}  ${scopes.join(',')}  for ${keyOwner(key)}, made ${ago(Date.now() - createdAt)}`;
 }
 
-function ownerOf({ principal, expiresAt }: ApiKey): string {
+function keyOwner({ principal, expiresAt }: ApiKey): string {
   if (expiresAt === undefined) return principal;
   const day = new Date(expiresAt).toISOString().slice(0, 10);
   return `${principal}, ${expiresAt > Date.now() ? 'until' : 'expired on'} ${day}`;
@@ -156,7 +162,7 @@ type Use<Result> = (keys: ApiKeyStore, audit: Pick<AuditStore, 'append'>) => Pro
 async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<Result> {
   if (store === undefined)
     return withAudit(undefined, (audit) => use(new KeyFolder(dataFolder(process.env).keysFolder), audit));
-  const storage = await openStorage({ store }, process.env, openScreen().notice);
+  const storage = await openStorage({ store }, process.env);
   try {
     const { keys } = storage;
     if (keys === undefined)

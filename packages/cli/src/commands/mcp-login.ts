@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { McpServers } from '@toolscript/mcp';
 import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import { mcpPlace } from '../mcp/current-workspace.js';
+import { LoginCallback } from '../mcp/login-callback.js';
 import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { noServer } from '../mcp/no-server.js';
 import { prepareServers, type PreparedServers } from '../mcp/open-servers.js';
@@ -15,12 +12,9 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface LoginFlags {
-  cwd?: string;
-  config?: string;
+  cwd?: string | undefined;
+  config?: string | undefined;
 }
-
-/** The time that the user has to log in with the browser, in ms. */
-const LOGIN_MS = 5 * 60_000;
 
 /** Logs in to a remote server with the user's browser, and stores the tokens. */
 export async function logIn(name: string, flags: LoginFlags): Promise<number> {
@@ -29,10 +23,10 @@ export async function logIn(name: string, flags: LoginFlags): Promise<number> {
   const { servers } = await readMcpConfiguration(place);
   if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const prepared = await prepareServers({ [name]: servers[name]! }, process.env, place.workspace);
-  const callback = new Callback();
+  const callback = new LoginCallback();
   await callback.listen();
   try {
-    const opened = await connect(name, prepared, callback, screen);
+    const opened = await connect(prepared, callback, screen);
     try {
       await finish(opened, name, callback, screen);
     } finally {
@@ -45,9 +39,8 @@ export async function logIn(name: string, flags: LoginFlags): Promise<number> {
 }
 
 async function connect(
-  name: string,
   { entries, safeguards }: PreparedServers,
-  callback: Callback,
+  callback: LoginCallback,
   screen: Screen,
 ): Promise<McpServers> {
   const { connectMcpServers, oauthFile } = await import('@toolscript/mcp');
@@ -56,13 +49,12 @@ async function connect(
     screen.line(`Log in at this page in your browser:\n\n  ${visibleLine(page.href)}\n`);
   };
   const path = dataFolder(process.env).mcpLoginsFile;
-  const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage });
   // An earlier registration may contain the redirect address of an earlier login.
-  await authProvider(name).invalidateCredentials?.('all');
+  const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage, startsOver: true });
   return connectMcpServers({ mcpServers: entries }, { ...safeguards, authProvider });
 }
 
-async function finish(opened: McpServers, name: string, callback: Callback, screen: Screen): Promise<void> {
+async function finish(opened: McpServers, name: string, callback: LoginCallback, screen: Screen): Promise<void> {
   const [before] = opened.status();
   if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, and needs no login.`);
   if (!callback.isAwaited)
@@ -79,43 +71,4 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
       ),
     );
   screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
-}
-
-/** The HTTP server at the redirect address. Only this machine can reach the server. */
-class Callback {
-  /** True after a login page was shown. */
-  isAwaited = false;
-  #arrive: (address: URL) => void = () => {};
-  readonly #arrived = new Promise<URL>((resolve) => (this.#arrive = resolve));
-  readonly #server = createServer((request, response) => {
-    const address = new URL(request.url ?? '/', this.url);
-    if (address.pathname !== '/callback') return void response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
-    response.end('You can close this page and go back to the terminal.\n');
-    this.#arrive(address);
-  });
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/callback`;
-  }
-
-  async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-  }
-
-  /**
-   * The URL to which the browser was redirected. The URL contains the authorization code. Throws a UsageError if the
-   * user does not log in within LOGIN_MS.
-   */
-  async address(): Promise<URL> {
-    const address = await Promise.race([this.#arrived, sleep(LOGIN_MS, undefined, { ref: false })]);
-    if (address !== undefined) return address;
-    throw new UsageError('The login was not completed within 5 minutes. To try again, repeat the command.');
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
 }

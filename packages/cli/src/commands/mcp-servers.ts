@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { identifierName } from '@toolscript/core';
+import { identifierName } from '@toolscript/core/internal';
 import type { McpServerStatus, McpServers, UntrustedTool } from '@toolscript/mcp';
-import { neverAsked } from '../approvals/server-form.js';
+import { cancelQuestions } from '../approvals/server-form.js';
 import { WORKSPACE_MCP_FILES, userFolder } from '../configuration/locations.js';
 import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
@@ -9,32 +9,32 @@ import { mcpPlace } from '../mcp/current-workspace.js';
 import { changeServers, readMcpConfiguration, readWorkspaceFile, type McpConfiguration } from '../mcp/mcp-files.js';
 import { HELD_BACK, connectServers } from '../mcp/open-servers.js';
 import { noServer } from '../mcp/no-server.js';
-import { serverLine, targetOf } from '../mcp/server-line.js';
-import { stateOf } from '../mcp/server-state.js';
-import { agrees } from '../terminal/agrees.js';
+import { serverLine, serverTarget } from '../mcp/server-line.js';
+import { serverState } from '../mcp/server-state.js';
+import { agrees } from '../approvals/agrees.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/own-command.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface McpServerFlags {
-  cwd?: string;
+  cwd?: string | undefined;
   /** The path of an mcp.json that replaces the user's and the workspace's files. */
-  config?: string;
-  json?: boolean;
+  config?: string | undefined;
+  json?: boolean | undefined;
 }
 
 export interface AddFlags {
-  cwd?: string;
-  scope?: Scope;
-  url?: string;
-  header?: string[];
-  env?: string[];
+  cwd?: string | undefined;
+  scope?: Scope | undefined;
+  url?: string | undefined;
+  header?: string[] | undefined;
+  env?: string[] | undefined;
 }
 
 export interface TrustFlags extends McpServerFlags {
   /** True to trust the tools without a question. */
-  yes?: boolean;
+  yes?: boolean | undefined;
 }
 
 type Scope = 'user' | 'workspace';
@@ -47,7 +47,7 @@ export async function listServers(flags: McpServerFlags): Promise<number> {
   if (flags.json === true)
     screen.write(
       `${jsonText(
-        listed.map(([name, { entry, path: file }]) => ({ name, ...targetOf(entry), file })),
+        listed.map(([name, { entry, path: file }]) => ({ name, ...serverTarget(entry), file })),
         2,
       )}\n`,
     );
@@ -61,7 +61,7 @@ export async function listServers(flags: McpServerFlags): Promise<number> {
 
 /** Adds a server to the file of the user or of the workspace. Does not start the server. */
 export async function addServer(name: string, command: readonly string[], flags: AddFlags): Promise<number> {
-  const entry = entryOf(command, flags);
+  const entry = newServerEntry(command, flags);
   const path = await fileToEdit(flags);
   await changeServers(path, (servers) => {
     if (Object.hasOwn(servers, name))
@@ -77,7 +77,10 @@ export async function addServer(name: string, command: readonly string[], flags:
   return EXIT.completed;
 }
 
-export async function removeServer(name: string, flags: { cwd?: string; scope?: Scope }): Promise<number> {
+export async function removeServer(
+  name: string,
+  flags: { cwd?: string | undefined; scope?: Scope | undefined },
+): Promise<number> {
   const path = await fileToEdit(flags);
   await changeServers(path, (servers) => {
     if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers), path);
@@ -118,7 +121,7 @@ export async function trustServer(name: string, flags: TrustFlags): Promise<numb
       screen.line(`All tools of ${visibleLine(name)} are trusted already.`);
       return EXIT.completed;
     }
-    for (const tool of server.untrusted) showUntrusted(screen, tool);
+    for (const tool of server.untrusted) showUntrustedTool(screen, tool);
     if (flags.yes !== true && !(await agrees('Trust them?', 'Read the definitions above, then add --yes.'))) {
       screen.line('Nothing was trusted.');
       return EXIT.failed;
@@ -138,7 +141,7 @@ async function withServers(
   for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
   // Warnings are omitted, because the status contains the problem.
-  const options = { environment: process.env, warn: () => {}, ...neverAsked() };
+  const options = { environment: process.env, warn: () => {}, ...cancelQuestions() };
   const opened = await connectServers(Object.fromEntries(chosen), workspace, options);
   try {
     return await act(opened);
@@ -149,7 +152,7 @@ async function withServers(
 
 function showState(screen: Screen, server: McpServerStatus): void {
   const { style } = screen;
-  const { status, detail, fix } = stateOf(server);
+  const { status, detail, fix } = serverState(server);
   const isConnected = server.state === 'connected';
   const mark = status === 'ok' ? style.green('✓') : isConnected ? style.yellow('!') : style.red('✗');
   screen.line(`${mark} ${visibleLine(`${server.name}  ${detail}`)}`);
@@ -157,14 +160,14 @@ function showState(screen: Screen, server: McpServerStatus): void {
   if (fix !== undefined && isConnected) screen.line(`    ${style.dim(`→ ${visibleLine(fix)}`)}`);
 }
 
-function showUntrusted(screen: Screen, { name, change, description, definition }: UntrustedTool): void {
+function showUntrustedTool(screen: Screen, { name, change, description, definition }: UntrustedTool): void {
   screen.line(`${screen.style.bold(visibleLine(name))} (${HELD_BACK[change]})`);
   for (const line of visible(description).split('\n')) screen.line(`  ${line}`);
   for (const [member, value] of Object.entries(definition))
     if (value !== undefined) screen.line(`  ${member}: ${visibleLine(JSON.stringify(value))}`);
 }
 
-function entryOf(command: readonly string[], { url, header = [], env = [] }: AddFlags): object {
+function newServerEntry(command: readonly string[], { url, header = [], env = [] }: AddFlags): object {
   const [program, ...args] = command;
   if ((program === undefined) === (url === undefined))
     throw new UsageError(
@@ -172,16 +175,16 @@ function entryOf(command: readonly string[], { url, header = [], env = [] }: Add
     );
   if (url === undefined) {
     if (header.length > 0) throw new UsageError('--header is for a server with --url. Omit --header, or use --env.');
-    return { command: program, args, ...(env.length === 0 ? {} : { env: pairsOf(env, '=', '--env') }) };
+    return { command: program, args, ...(env.length === 0 ? {} : { env: optionPairs(env, '=', '--env') }) };
   }
   const isAddress = url.includes('${') || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol));
   if (!isAddress)
     throw new UsageError(`--url is "${visibleLine(url)}". Use an address that begins with http:// or https://.`);
   if (env.length > 0) throw new UsageError('--env is for a server with a command. Omit --env, or use --header.');
-  return { url, ...(header.length === 0 ? {} : { headers: pairsOf(header, ':', '--header') }) };
+  return { url, ...(header.length === 0 ? {} : { headers: optionPairs(header, ':', '--header') }) };
 }
 
-function pairsOf(texts: readonly string[], separator: string, option: string): Record<string, string> {
+function optionPairs(texts: readonly string[], separator: string, option: string): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf(separator);
@@ -191,7 +194,7 @@ function pairsOf(texts: readonly string[], separator: string, option: string): R
   );
 }
 
-async function fileToEdit({ cwd, scope }: { cwd?: string; scope?: Scope }): Promise<string> {
+async function fileToEdit({ cwd, scope }: { cwd?: string | undefined; scope?: Scope | undefined }): Promise<string> {
   if (scope !== 'workspace') return userFolder(process.env).mcpFile;
   const workspace = await workspaceFolder(cwd);
   demandOwnFoldersOutside(workspace, process.env);

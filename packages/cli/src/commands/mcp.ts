@@ -6,7 +6,7 @@ import { openScreen } from '../terminal/screen.js';
 
 export interface McpFlags extends GatewayFlags, HttpFlags {
   /** `HOST:PORT`, `PORT` or `:PORT`; default: standard input and output. */
-  http?: string;
+  http?: string | undefined;
 }
 
 const NOT_A_CLIENT =

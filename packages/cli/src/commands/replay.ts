@@ -3,8 +3,8 @@ import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../state/find-script.js';
-import { inspectKept } from '../state/inspect.js';
-import { openState, placeOf } from '../state/persistent-state.js';
+import { inspectStoredScript } from '../state/inspect.js';
+import { openState, originFolder } from '../state/persistent-state.js';
 import { openScreen } from '../terminal/screen.js';
 import { jsonText } from '../terminal/untrusted.js';
 import { AnswerView } from '../view/answer-view.js';
@@ -14,17 +14,17 @@ import { withValue } from './eval.js';
 /** Replays a stored script. Calls no tool and changes nothing. */
 export async function replayScript(
   id: string,
-  { json = false }: { json?: boolean },
+  { json = false }: { json?: boolean | undefined },
   engines: Engines,
 ): Promise<number> {
   const screen = openScreen();
   const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
-  const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, screen.notice);
+  const settings = await loadSettings(await originFolder(await kept.origins.of(scriptId)), process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines });
   const view = new AnswerView(screen, { isDryRun: false });
   try {
-    await inspectKept(harness, scriptId);
+    await inspectStoredScript(harness, scriptId);
     if (!json) screen.line(replayBanner(scriptId, screen.style));
     const outcome = await harness.replay(scriptId);
     const isCut = outcome.status === 'failed' && outcome.error.code === 'ScriptCancelledError';

@@ -3,7 +3,7 @@ import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
 import type { FinalAnswerFlags } from '../chat/final-answer.js';
 import { resumeChat, withThread } from '../chat/resume-chat.js';
-import { demandEnabled } from '../chat/waiting.js';
+import { demandEnabledMode } from '../chat/waiting.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
 import { realFolder } from '../configuration/workspace-folder.js';
@@ -16,24 +16,24 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { AnswerView, silentView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
-import { showResumed } from '../view/resumed-script.js';
+import { showResumedScript } from '../view/resumed-script.js';
 import { withValue } from './eval.js';
 import { userView, withScriptHarness, type ScriptFlags, type ScriptStage } from './script-command.js';
 
 export interface ResumeFlags
   extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {
   /** True approves all pending approvals that `deny` does not name. */
-  approve?: true | string[];
-  deny?: true | string[];
-  note?: string;
-  input?: string;
-  remember?: Remember;
+  approve?: true | string[] | undefined;
+  deny?: true | string[] | undefined;
+  note?: string | undefined;
+  input?: string | undefined;
+  remember?: Remember | undefined;
   /** Claims the script even if another process may still run it. */
-  force?: boolean;
+  force?: boolean | undefined;
   /** The approval mode for further calls. */
-  then?: Approve;
+  then?: Approve | undefined;
   /** The model that replaces the conversation's own model. */
-  model?: string;
+  model?: string | undefined;
 }
 
 /** Decides the pending approvals of a suspended script and resumes it, or recovers an interrupted script. */
@@ -42,7 +42,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
   const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
   const origin = await kept.origins.of(scriptId);
-  const cwd = await workspaceOf(scriptId, origin, flags.cwd);
+  const cwd = await originWorkspace(scriptId, origin, flags.cwd);
   const { approve: _approve, then, force: _force, ...settings } = flags;
   if (origin?.thread !== undefined) {
     const chatFlags = { ...settings, cwd, thread: origin.thread, ...(then === undefined ? {} : { approve: then }) };
@@ -69,7 +69,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
       return printsOutcome ? silentView : new JsonView(screen);
     },
     async act(stage, view) {
-      demandEnabled(stage.settings);
+      demandEnabledMode(stage.settings);
       const details = await inspectWhole(stage.harness, scriptId);
       const outcome = await decideAndResume(stage, view, details, flags);
       if (outcome === undefined) return stage.count.status;
@@ -99,7 +99,7 @@ async function decideAndResume(
   const { scriptId, suspension } = details;
   const decisions = await decisionsFor({ ...stage, details }, flags);
   if (suspension === undefined) {
-    showResumed(stage.screen, view, details);
+    showResumedScript(stage.screen, view, details);
     return harness.recover(scriptId, { signal, onEvent, force: flags.force === true });
   }
   if (Object.keys(decisions).length === 0) {
@@ -107,7 +107,7 @@ async function decideAndResume(
     return undefined;
   }
   if (signal.aborted) return undefined;
-  showResumed(stage.screen, view, details);
+  showResumedScript(stage.screen, view, details);
   return harness.resume(suspension, decisions, { signal, onEvent });
 }
 
@@ -159,7 +159,7 @@ async function rememberForWorkspace(
   if (denied.length > 0)
     throw new UsageError('--remember workspace saves only approvals. Use --deny in a separate command.');
   const suggestions = approved.map((request) => {
-    const suggestion = rules.suggest(request);
+    const [suggestion] = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
     throw new UsageError(
       `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide about it. Omit --remember.`,
@@ -236,7 +236,7 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
 }
 
 /** The workspace in which the script was started. The script resumes only in this workspace. */
-async function workspaceOf(
+async function originWorkspace(
   scriptId: string,
   origin: Origin | undefined,
   requested: string | undefined,

@@ -7,10 +7,10 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface RulesFlags {
-  cwd?: string;
-  remove?: string;
-  clear?: boolean;
-  json?: boolean;
+  cwd?: string | undefined;
+  remove?: string | undefined;
+  clear?: boolean | undefined;
+  json?: boolean | undefined;
 }
 
 /** Removes the rules that the options name, and lists the calls that are still always allowed in a workspace. */
@@ -20,7 +20,7 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
   demandOwnFoldersOutside(workspace, process.env);
   const folder = new RuleFolder(userFolder(process.env), workspace);
   const rules = await folder.list(screen.notice);
-  const removed = clear ? rules : remove === undefined ? [] : [numbered(rules, remove)];
+  const removed = clear ? rules : remove === undefined ? [] : [numberedRule(rules, remove)];
   for (const { id } of removed) await folder.remove(id);
   const left = rules.filter((rule) => !removed.includes(rule));
   if (json) {
@@ -34,7 +34,7 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
   return EXIT.completed;
 }
 
-function numbered<Rule>(rules: readonly Rule[], text: string): Rule {
+function numberedRule<Rule>(rules: readonly Rule[], text: string): Rule {
   const rule = /^\d+$/u.test(text) ? rules[Number(text) - 1] : undefined;
   if (rule !== undefined) return rule;
   const have = rules.length === 0 ? 'no rule is stored' : `the rules have the numbers 1 to ${rules.length}`;

@@ -20,7 +20,7 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
       flags.json === true ? new JsonView(screen) : userView(screen, settings),
     async act({ harness, settings, screen, signal, count, onEvent }) {
       let failure: unknown;
-      const answer = watched(await text, (error) => (failure = error));
+      const answer = watchedText(await text, (error) => (failure = error));
       const events = harness.processText(answer, {
         context: { workingDirectory: settings.cwd },
         continueOnError: flags.continueOnError === true,
@@ -42,7 +42,7 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
  * The answer's text. If reading fails, `onFailure` receives the error, because the harness reports only that the text
  * failed.
  */
-async function* watched(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {
+async function* watchedText(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {
   try {
     yield* text;
   } catch (error) {

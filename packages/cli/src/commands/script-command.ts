@@ -14,11 +14,11 @@ import { pruneDaily, type Origin, type PersistentState } from '../state/persiste
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
-import { leftLines, showSuspended } from '../view/suspension-report.js';
+import { leftLines, showSuspendedScript } from '../view/suspension-report.js';
 
 export interface ScriptFlags extends SettingFlags {
-  continueOnError?: boolean;
-  json?: boolean;
+  continueOnError?: boolean | undefined;
+  json?: boolean | undefined;
 }
 
 /** The objects that a command needs to run scripts. */
@@ -114,7 +114,7 @@ async function act<View extends EventView>(
       throw error;
     });
     watch.rethrow();
-    await reportUnfinished({ ...stage, kept, flags });
+    await reportUnfinishedScripts({ ...stage, kept, flags });
     if (interruption.status === undefined) await pruneDaily(kept);
     return status;
   } finally {
@@ -124,7 +124,7 @@ async function act<View extends EventView>(
 }
 
 /** Shows the suspended and interrupted scripts, with the commands that resume them. */
-async function reportUnfinished(
+async function reportUnfinishedScripts(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: PersistentState;
     flags: ScriptFlags;
@@ -136,9 +136,9 @@ async function reportUnfinished(
     const options = repeatedOptions(flags);
     const isKnown = flags.json === true || approvals.hasAsked;
     const details = isKnown ? undefined : await harness.inspect(count.suspendedScript);
-    showSuspended({ scriptId: count.suspendedScript, details, options, style: screen.style, write });
+    showSuspendedScript({ scriptId: count.suspendedScript, details, options, style: screen.style, write });
   } else if (kept.store.isLeft) {
-    for (const scriptId of kept.store.held)
+    for (const scriptId of kept.store.heldScripts)
       for (const line of leftLines(scriptId, repeatedOptions(flags), screen.style)) write(line);
   }
 }
@@ -193,25 +193,25 @@ class ScriptCount {
   /** The id of the suspended script; undefined until the script is stored. */
   suspendedScript: string | undefined;
   isSuspended = false;
-  #failed = false;
+  #hasFailed = false;
 
   take({ payload }: StreamEvent): void {
-    if (payload.type === 'response_error') this.#failed = true;
+    if (payload.type === 'response_error') this.#hasFailed = true;
     if (payload.type === 'item_update') this.isSuspended = payload.changes['status'] === 'suspended';
     if (payload.type === 'response_done' && payload.script_id !== undefined) this.suspendedScript = payload.script_id;
     if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return;
     this.scripts += 1;
-    if (payload.final_item.status === 'failed') this.#failed = true;
+    if (payload.final_item.status === 'failed') this.#hasFailed = true;
   }
 
   /** Takes the outcome of a script that does not belong to an answer. */
   takeOutcome({ status, scriptId }: Outcome): void {
-    if (status === 'failed') this.#failed = true;
+    if (status === 'failed') this.#hasFailed = true;
     if (status === 'suspended') this.suspendedScript ??= scriptId;
   }
 
   get status(): number {
-    if (this.#failed) return EXIT.failed;
+    if (this.#hasFailed) return EXIT.failed;
     return this.suspendedScript === undefined && !this.isSuspended ? EXIT.completed : EXIT.suspended;
   }
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { present } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
 import type { ServerRole } from '@toolscript/server';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
@@ -12,15 +12,15 @@ import { isLocalHost, type AccessFlags } from '../serve/server-access.js';
 import type { LogFlags } from '../serve/server-log.js';
 
 export interface ServeFlags extends AccessFlags, LogFlags {
-  port?: string;
-  workspace?: string;
-  workers?: string;
-  runsPerPrincipal?: string;
-  store?: string;
-  events?: string;
-  role?: string;
+  port?: string | undefined;
+  workspace?: string | undefined;
+  workers?: string | undefined;
+  runsPerPrincipal?: string | undefined;
+  store?: string | undefined;
+  events?: string | undefined;
+  role?: string | undefined;
   /** True to open the web page in the user's browser. */
-  open?: boolean;
+  open?: boolean | undefined;
 }
 
 const DEFAULT_PORT = 4319;
@@ -43,7 +43,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   let closePage = () => {};
   try {
     const address = await listenAt(service.app, flags.host ?? DEFAULT_HOST, port, '--port');
-    const url = urlOf(address, service.token);
+    const url = pageUrl(address, service.token);
     screen.line(url);
     if (open) closePage = openPage(url, warn);
     for (const line of service.about) screen.line(screen.style.dim(line));
@@ -70,7 +70,7 @@ async function rolesIn(text: string | undefined): Promise<ServerRole[] | undefin
  * The URL of the page. If this machine reaches the server through loopback, the URL contains the token, which is valid
  * only there.
  */
-function urlOf({ address, family, port }: AddressInfo, token: string): string {
+function pageUrl({ address, family, port }: AddressInfo, token: string): string {
   const isEverywhere = address === '0.0.0.0' || address === '::';
   if (isEverywhere) return `http://127.0.0.1:${port}/#token=${token}`;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;

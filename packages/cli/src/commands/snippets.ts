@@ -1,5 +1,5 @@
 import { ToolCallError } from '@toolscript/core/protocol';
-import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import { LOCAL_PRINCIPAL } from '@toolscript/service';
 import type { ScopeName, SnippetInfo, SnippetLibrary } from '@toolscript/tools';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
@@ -10,18 +10,18 @@ import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
 export interface SnippetsFlags {
-  cwd?: string;
-  thread?: string;
-  json?: boolean;
+  cwd?: string | undefined;
+  thread?: string | undefined;
+  json?: boolean | undefined;
 }
 
 export interface SnippetFlags extends SnippetsFlags {
-  scope?: ScopeName;
+  scope?: ScopeName | undefined;
   /**
    * The version of the saved script. The option is not called `version`, because `--version` is the program's own
    * option.
    */
-  saved?: number;
+  saved?: number | undefined;
 }
 
 /** Lists the saved scripts of the workspace, of the user, and of the conversation if one is named. */
@@ -32,7 +32,7 @@ export async function listSavedScripts(flags: SnippetsFlags): Promise<number> {
     if (flags.json === true) return screen.write(`${jsonText(snippets, 2)}\n`);
     if (snippets.length === 0)
       screen.line('There are no saved scripts for this folder; --thread ID shows those of a conversation.');
-    for (const snippet of snippets) screen.line(headOf(snippet));
+    for (const snippet of snippets) screen.line(snippetHead(snippet));
   });
 }
 
@@ -45,7 +45,7 @@ export async function showSavedScript(
     const { readSnippet } = await import('@toolscript/tools');
     const snippet = await throughStore(readSnippet(library, { name, version, scope }, owner));
     if (flags.json === true) return screen.write(`${jsonText(snippet, 2)}\n`);
-    screen.line(headOf(snippet));
+    screen.line(snippetHead(snippet));
     screen.line(screen.style.dim(`input: ${jsonText(snippet.input)}`));
     if (snippet.output !== undefined) screen.line(screen.style.dim(`result: ${jsonText(snippet.output)}`));
     screen.write(`\n${visible(snippet.source)}\n`);
@@ -74,20 +74,23 @@ export async function deleteSavedScript(name: string, { scope, ...flags }: Snipp
   });
 }
 
-function headOf({ name, scope, version, description }: SnippetInfo): string {
+function snippetHead({ name, scope, version, description }: SnippetInfo): string {
   return `${name}  version ${version}, ${scope}  ${visibleLine(description)}`;
 }
 
-interface Opened {
+interface OpenedLibrary {
   readonly library: SnippetLibrary;
   readonly owner: { readonly threadId: string | undefined };
   readonly screen: Screen;
 }
 
-async function onSnippets({ cwd, thread }: SnippetsFlags, act: (opened: Opened) => Promise<void>): Promise<number> {
+async function onSnippets(
+  { cwd, thread }: SnippetsFlags,
+  act: (opened: OpenedLibrary) => Promise<void>,
+): Promise<number> {
   const workspace = await workspaceFolder(cwd);
   const screen = openScreen();
-  const database = await ThreadDatabase.open(process.env, screen.notice);
+  const database = await ThreadDatabase.open(process.env);
   try {
     const threadId = thread === undefined ? undefined : (await database.find(thread)).threadId;
     const library = { documents: database.stores.documents, workspace, principal: LOCAL_PRINCIPAL };

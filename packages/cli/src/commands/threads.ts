@@ -1,30 +1,30 @@
-import { lstatSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { writePrivateFile } from '@toolscript/core';
+import { lstatSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { writePrivateFile } from '@toolscript/core/internal';
+import type { ApprovalPage } from '@toolscript/core/ports';
 import { threadMarkdown } from '@toolscript/core/stream';
-import type { Approval, ApprovalPage, Thread as StoredThread } from '@toolscript/core/protocol';
-import { allEvents, allOf, allRuns, allTurns } from '@toolscript/server/runs';
+import type { Approval, Thread as StoredThread } from '@toolscript/core/protocol';
+import { allEvents, allPageItems, allRuns, allTurns, refuseHeldThread } from '@toolscript/service';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine, visibleTitle } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { refuseWhereHeld } from '../threads/earlier-runs.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/values.js';
 
 export interface ThreadsFlags {
-  all?: boolean;
-  cwd?: string;
-  search?: string;
-  json?: boolean;
+  all?: boolean | undefined;
+  cwd?: string | undefined;
+  search?: string | undefined;
+  json?: boolean | undefined;
 }
 
 export interface ExportFlags {
-  format?: 'markdown' | 'jsonl';
-  output?: string;
+  format?: 'markdown' | 'jsonl' | undefined;
+  output?: string | undefined;
 }
 
 /** Lists the stored conversations. */
@@ -35,7 +35,7 @@ export async function listThreads({ all = false, cwd, search, json = false }: Th
       ...(workspace === undefined ? {} : { workspace }),
       ...(search === undefined ? {} : { text: search }),
     });
-    if (json) screen.write(`${jsonText(threads.map(listed), 2)}\n`);
+    if (json) screen.write(`${jsonText(threads.map(listedThread), 2)}\n`);
     else for (const line of listLines(threads, { all, search }, screen)) screen.line(line);
   });
 }
@@ -54,7 +54,7 @@ export async function deleteThreads(ids: readonly string[]): Promise<number> {
     const found = new Map<string, StoredThread>();
     for (const id of ids) {
       const thread = await database.find(id);
-      await throughStore(refuseWhereHeld(database.stores, thread.threadId));
+      await throughStore(refuseHeldThread(database.stores, thread.threadId));
       found.set(thread.threadId, thread);
     }
     for (const thread of found.values()) {
@@ -70,7 +70,7 @@ export async function exportThread(id: string, { format = 'markdown', output }: 
     const thread = await database.find(id);
     const pending = await throughStore(pendingApprovals(database, thread));
     const text = await throughStore(
-      format === 'jsonl' ? eventLines(database, thread) : markdownOf(database, thread, pending),
+      format === 'jsonl' ? eventLines(database, thread) : exportedMarkdown(database, thread, pending),
     );
     if (output === undefined) screen.write(visible(text));
     else {
@@ -91,6 +91,8 @@ export async function exportThread(id: string, { format = 'markdown', output }: 
 async function writeExport(path: string, text: string): Promise<void> {
   const name = visibleLine(path);
   try {
+    // A missing folder is a mistake in the path.
+    statSync(dirname(path));
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory() === true) throw new UsageError(`${name} is a folder. Name a file in it.`);
     // The export replaces the entry at the path, which must not be a link or a device.
@@ -106,7 +108,7 @@ async function writeExport(path: string, text: string): Promise<void> {
 
 async function onThreads(act: (database: ThreadDatabase, screen: Screen) => Promise<void>): Promise<number> {
   const screen = openScreen();
-  const database = await ThreadDatabase.open(process.env, screen.notice);
+  const database = await ThreadDatabase.open(process.env);
   try {
     await act(database, screen);
     return EXIT.completed;
@@ -115,7 +117,7 @@ async function onThreads(act: (database: ThreadDatabase, screen: Screen) => Prom
   }
 }
 
-function listed({ threadId, title, workspace, agentId, createdAt, updatedAt }: StoredThread) {
+function listedThread({ threadId, title, workspace, agentId, createdAt, updatedAt }: StoredThread) {
   const [created, changed] = [createdAt, updatedAt].map((time) => new Date(time).toISOString());
   return { threadId, title, workspace, agentId: agentId ?? null, createdAt: created, changedAt: changed };
 }
@@ -143,7 +145,7 @@ function threadLines({ threadId, title, updatedAt, workspace }: StoredThread, al
   ];
 }
 
-async function markdownOf(
+async function exportedMarkdown(
   { stores }: ThreadDatabase,
   thread: StoredThread,
   pending: readonly Approval[],
@@ -157,7 +159,7 @@ async function markdownOf(
 }
 
 function pendingApprovals({ stores }: ThreadDatabase, { threadId }: StoredThread): Promise<Approval[]> {
-  return allOf<ApprovalPage, Approval>(
+  return allPageItems<ApprovalPage, Approval>(
     (after) => stores.threads.listApprovals({ threadId, state: 'pending', ...after }),
     (page) => page.approvals,
   );

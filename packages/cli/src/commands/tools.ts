@@ -1,4 +1,4 @@
-import { neverAsked } from '../approvals/server-form.js';
+import { cancelQuestions } from '../approvals/server-form.js';
 import type { Tool } from '@toolscript/core/protocol';
 import { type SettingFlags, loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
@@ -9,8 +9,8 @@ import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
 
 export interface ToolsFlags extends SettingFlags {
-  types?: boolean;
-  json?: boolean;
+  types?: boolean | undefined;
+  json?: boolean | undefined;
 }
 
 /** Prints the tools that scripts can call. */
@@ -19,7 +19,11 @@ export async function listTools(flags: ToolsFlags): Promise<number> {
   const warn = screen.notice;
   const settings = await loadSettings(flags, process.env, warn);
   const enabled = { ...settings, mode: 'enabled' as const };
-  const { harness, servers } = await openHarnessWithServers(enabled, { engines: openEngines(), warn, ...neverAsked() });
+  const { harness, servers } = await openHarnessWithServers(enabled, {
+    engines: openEngines(),
+    warn,
+    ...cancelQuestions(),
+  });
   try {
     const exposed = harness.tools();
     if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);

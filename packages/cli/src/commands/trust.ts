@@ -7,14 +7,14 @@ import { EXIT } from '../exit-status.js';
 import { readWorkspaceFile, type McpFile } from '../mcp/mcp-files.js';
 import { serverLine } from '../mcp/server-line.js';
 import { narrowedEntry } from '../mcp/workspace-servers.js';
-import { agrees } from '../terminal/agrees.js';
+import { agrees } from '../approvals/agrees.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 
 export interface TrustFolderFlags {
-  remove?: boolean;
+  remove?: boolean | undefined;
   /** True to trust MCP servers without a question. */
-  yes?: boolean;
+  yes?: boolean | undefined;
 }
 
 /** Trusts a workspace's configuration, or ends the trust. Asks before it trusts MCP servers. */

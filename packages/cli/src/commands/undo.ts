@@ -1,15 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { listScripts, type KeptScript } from '@toolscript/core';
-import { undoEntry, type ScriptUndo, type UndoDirection, type UndoReport } from '@toolscript/server/access';
-import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import { localEntry, undoFacts, type ScriptUndo, type UndoDirection, type UndoReport } from '@toolscript/server/access';
+import { LOCAL_PRINCIPAL } from '@toolscript/service';
 import { loadSettings } from '../configuration/settings.js';
 import { realFolder, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { findScript } from '../state/find-script.js';
-import { ownerOf } from '../state/inspect.js';
+import { scriptOwner } from '../state/inspect.js';
 import { openAudit, openState, type PersistentState } from '../state/persistent-state.js';
-import { agrees } from '../terminal/agrees.js';
+import { agrees } from '../approvals/agrees.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -18,12 +18,12 @@ import { UsageError } from '../usage-error.js';
 import { undoLines, undoneLines } from '../view/undo-report.js';
 
 export interface UndoFlags {
-  cwd?: string;
-  thread?: string;
-  redo?: boolean;
-  dryRun?: boolean;
-  yes?: boolean;
-  json?: boolean;
+  cwd?: string | undefined;
+  thread?: string | undefined;
+  redo?: boolean | undefined;
+  dryRun?: boolean | undefined;
+  yes?: boolean | undefined;
+  json?: boolean | undefined;
 }
 
 interface UndoTarget {
@@ -45,7 +45,8 @@ export async function undoScript(id: string | undefined, flags: UndoFlags): Prom
   const opened = await openUndo(settings, { kept, audit: audit.append, engines: openEngines() });
   try {
     const report = await run(opened.undo, found.target, flags, screen);
-    if (report?.isDone === true) audit.append(undoEntry(report, found.target.principal ?? LOCAL_PRINCIPAL));
+    const { principal = LOCAL_PRINCIPAL } = found.target;
+    if (report?.isDone === true) audit.append(localEntry({ type: 'undo' as const, principal, ...undoFacts(report) }));
     return report === undefined || report.refusal !== undefined ? EXIT.failed : EXIT.completed;
   } finally {
     await opened.close();
@@ -66,7 +67,7 @@ async function findTarget(
     throw new UsageError(
       `The folder in which ${scriptId} was started is unknown, so the script cannot be undone. Restore the files by hand.`,
     );
-  const target = { scriptId, principal: ownerOf(script).principal, direction: redo ? 'redo' : 'undo' } as const;
+  const target = { scriptId, principal: scriptOwner(script).principal, direction: redo ? 'redo' : 'undo' } as const;
   return { target, workspace: await realFolder(origin.workspace) };
 }
 

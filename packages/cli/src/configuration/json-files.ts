@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, stat, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { writePrivateFile } from '@toolscript/core';
+import { open, stat, unlink } from 'node:fs/promises';
+import { writePrivateFile } from '@toolscript/core/internal';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError, systemCode } from '../usage-error.js';
 
@@ -21,7 +20,7 @@ export function parseJson(text: string, path: string): unknown {
     return JSON.parse(json);
   } catch (error) {
     const { message } = error as Error;
-    const line = lineOf(message, json);
+    const line = jsonErrorLine(message, json);
     throw new UsageError(
       `${visibleLine(path)} is not JSON (line ${line}): ${visibleLine(message)}. Repair it or remove it.`,
     );
@@ -53,7 +52,7 @@ export async function readTextFile(path: string): Promise<string | undefined> {
 
 async function readRegularFile(path: string, name: string): Promise<string> {
   // Without O_NONBLOCK, opening a FIFO waits for its writer.
-  // defence: configuration-is-no-fifo, without it: const file = await open(path, constants.O_RDONLY);
+  // defence: configuration-is-no-fifo
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await file.stat();
@@ -70,7 +69,7 @@ function notAFile(name: string): UsageError {
 }
 
 /** The number of the line to which a message of JSON.parse refers; the last line if the message names no position. */
-function lineOf(message: string, json: string): number {
+function jsonErrorLine(message: string, json: string): number {
   const position = Number(/ at position (\d+)/u.exec(message)?.[1] ?? json.length);
   return json.slice(0, position).split('\n').length;
 }
@@ -82,7 +81,7 @@ function lineOf(message: string, json: string): number {
  */
 
 /** The name of the file for a fact. */
-export function fileNameOf(fact: string): string {
+export function factFileName(fact: string): string {
   return createHash('sha256').update(fact).digest('hex').slice(0, 32);
 }
 
@@ -92,7 +91,6 @@ export function fileNameOf(fact: string): string {
  */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writePrivateFile(path, `${JSON.stringify(value, undefined, 2)}\n`);
   } catch (error) {
     throw new UsageError(

@@ -69,10 +69,6 @@ export interface DataFolder {
   readonly changesFolder: string;
   /** The database of the conversations. */
   readonly databaseFile: string;
-  /** Conversations that earlier versions of Toolscript stored, one file each. */
-  readonly threadsFolder: string;
-  /** A mark for each imported conversation. */
-  readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
   /** Audit entries of servers that share a database. The entries stay here after they are copied to the database. */
@@ -99,8 +95,6 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     originsFolder: join(path, 'origins'),
     changesFolder: join(path, 'changes'),
     databaseFile: join(path, 'toolscript.db'),
-    threadsFolder: join(path, 'threads'),
-    importedThreadsFolder: join(path, 'imported-threads'),
     keyFile: join(path, 'suspension.key'),
     auditFile: join(path, 'audit.jsonl'),
     serviceAuditFile: join(path, 'service-audit.jsonl'),
@@ -139,7 +133,7 @@ function homeFolder(environment: Environment, platform: NodeJS.Platform): string
   const variable = platform === 'win32' ? 'USERPROFILE' : 'HOME';
   const named = environment[variable] ?? '';
   const home = named === '' ? accountHome() : named;
-  // defence: home-is-absolute, without it: return home ?? '';
+  // defence: home-is-absolute
   if (home !== undefined && isAbsolute(home)) return home;
   const cause =
     named === ''

@@ -104,18 +104,18 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
 function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string[] {
   let at: unknown = schema;
   for (const key of path) {
-    const inner = unwrapped(at);
+    const inner = innerSchema(at);
     if (inner instanceof z.ZodObject) at = inner.shape[String(key)];
     else if (inner instanceof z.ZodRecord) at = inner.valueType;
     else if (inner instanceof z.ZodArray) at = inner.element;
   }
-  const found = unwrapped(at);
+  const found = innerSchema(at);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
-function unwrapped(schema: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return unwrapped(schema.unwrap());
-  return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
+function innerSchema(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return innerSchema(schema.unwrap());
+  return schema instanceof z.ZodPipe ? innerSchema(schema.in) : schema;
 }
 
 function lowerFirst(text: string): string {

@@ -7,6 +7,7 @@ import {
   type HarnessMode,
   type Limits,
 } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
 import { didYouMean, nearestName } from '../nearest-name.js';
 import { shellWord } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/screen.js';
@@ -32,21 +33,21 @@ export type Approve = (typeof APPROVE_CHOICES)[number];
 
 /** The settings that the command line names. */
 export interface SettingFlags {
-  cwd?: string;
-  approve?: Approve;
-  mode?: HarnessMode;
-  runtime?: 'quickjs' | 'isolated-vm';
-  pack?: string;
-  tools?: string[];
-  limit?: string[];
-  execSandbox?: ExecSettings['sandbox'];
-  agent?: string;
-  mcpConfig?: string;
+  cwd?: string | undefined;
+  approve?: Approve | undefined;
+  mode?: HarnessMode | undefined;
+  runtime?: 'quickjs' | 'isolated-vm' | undefined;
+  pack?: string | undefined;
+  tools?: string[] | undefined;
+  limit?: string[] | undefined;
+  execSandbox?: ExecSettings['sandbox'] | undefined;
+  agent?: string | undefined;
+  mcpConfig?: string | undefined;
 }
 
 interface ExecSettings {
   sandbox: (typeof EXEC_SANDBOX_CHOICES)[number];
-  network?: { allow: string[] };
+  network?: { allow: string[] } | undefined;
 }
 
 /** The effective settings for one run of the program. */
@@ -61,8 +62,8 @@ export interface Settings {
   limits: Partial<Limits>;
   exec: ExecSettings;
   /** The web tools' own settings; undefined if there are none. */
-  web?: NonNullable<Configuration['web']>;
-  expose: { pack?: string; tools?: string[] };
+  web?: NonNullable<Configuration['web']> | undefined;
+  expose: { pack?: string | undefined; tools?: string[] | undefined };
   packs: NonNullable<Configuration['packs']>;
   /** The named agent; undefined if none was named. */
   agent: string | undefined;
@@ -73,9 +74,9 @@ export interface Settings {
    */
   named: { agent: boolean; mode: boolean; exposure: boolean };
   /** The file with the MCP servers, which replaces the files of the user and of the workspace. */
-  mcpConfig?: string;
+  mcpConfig?: string | undefined;
   /** The only tools that the workspace exposes; undefined if it does not restrict them, or if the command line does. */
-  workspaceTools?: string[];
+  workspaceTools?: string[] | undefined;
   /** The sources of the settings, in order of precedence. */
   sources: string[];
 }
@@ -125,8 +126,8 @@ export async function loadSettings(
   const fromEnvironment = readEnvironment(environment, warn);
   const workspace = await readWorkspace(user, cwd, warn);
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
-  const ownLimits = { ...AGENT_LIMITS, ...own?.limits };
-  const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
+  const ownLimits = { ...AGENT_LIMITS, ...present(own?.limits ?? {}) };
+  const narrowed = narrowLimits(ownLimits, present(workspace?.limits ?? {}));
   for (const name of narrowed.wider)
     warn(
       `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
@@ -195,7 +196,7 @@ async function readWorkspace(
 ): Promise<WorkspaceConfiguration | undefined> {
   const file = join(cwd, WORKSPACE_FILE);
   if (!(await isThere(file))) return undefined;
-  // defence: workspace-file-needs-trust, without it: const counts = file !== '' || (await isTrusted(user, cwd));
+  // defence: workspace-file-needs-trust
   const counts = await isTrusted(user, cwd);
   if (!counts) {
     warn(
@@ -209,7 +210,7 @@ async function readWorkspace(
 function readEnvironment(
   environment: Environment,
   warn: (message: string) => void,
-): { approve?: Approve; mode?: HarnessMode; agent?: string } {
+): { approve?: Approve | undefined; mode?: HarnessMode | undefined; agent?: string | undefined } {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('TOOLSCRIPT_') || ENVIRONMENT_NAMES.includes(name)) continue;
     const nearest = nearestName(name, ENVIRONMENT_NAMES);
@@ -257,7 +258,7 @@ export function narrowLimits(
   const wider: string[] = [];
   for (const [name, value] of Object.entries(requested) as [keyof Limits, number | boolean][]) {
     const inForceValue = Number(inForce[name] ?? defaults[name]);
-    // defence: limits-narrow, without it: const isNarrower = !Number.isNaN(inForceValue + Number(value));
+    // defence: limits-narrow
     const isNarrower = Number(value) <= inForceValue;
     if (isNarrower) limits[name] = value;
     else wider.push(name);

@@ -4,7 +4,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { UserFolder } from './locations.js';
 import { demandOutside } from './workspace-folder.js';
-import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from './json-files.js';
+import { deleteFile, factFileName, readJsonFile, writeJsonFile } from './json-files.js';
 
 /** The content of `trusted/HASH.json`. */
 const TrustSchema = z.strictObject({
@@ -33,17 +33,17 @@ export async function trustedMcp(user: UserFolder, folder: string): Promise<stri
 export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp) return false;
-  await writeJsonFile(fileOf(user, folder), { folder, ...(mcp === undefined ? {} : { mcp }) });
+  await writeJsonFile(trustFile(user, folder), { folder, ...(mcp === undefined ? {} : { mcp }) });
   return true;
 }
 
 /** Ends the trust in a folder, given by its real path. Returns false if the folder was not trusted. */
 export function removeTrust(user: UserFolder, folder: string): Promise<boolean> {
-  return deleteFile(fileOf(user, folder));
+  return deleteFile(trustFile(user, folder));
 }
 
 async function readTrust(user: UserFolder, folder: string): Promise<z.infer<typeof TrustSchema> | undefined> {
-  const path = fileOf(user, folder);
+  const path = trustFile(user, folder);
   demandOutside(path, folder);
   const value = await readJsonFile(path);
   if (value === undefined) return undefined;
@@ -54,6 +54,6 @@ async function readTrust(user: UserFolder, folder: string): Promise<z.infer<type
   );
 }
 
-function fileOf(user: UserFolder, folder: string): string {
-  return join(user.trustFolder, `${fileNameOf(folder)}.json`);
+function trustFile(user: UserFolder, folder: string): string {
+  return join(user.trustFolder, `${factFileName(folder)}.json`);
 }

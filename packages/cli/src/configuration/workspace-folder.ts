@@ -63,7 +63,7 @@ export function demandOwnFoldersOutside(workspace: string, environment: Environm
 
 /** Throws a UsageError if the path of one of the user's own files leads into the workspace. */
 export function demandOutside(path: string, workspace: string): void {
-  // defence: own-file-outside-workspace, without it: const isTheirs = path === workspace;
+  // defence: own-file-outside-workspace
   const isTheirs = leadsInto(workspace, path);
   if (isTheirs)
     throw new UsageError(
@@ -72,7 +72,7 @@ export function demandOutside(path: string, workspace: string): void {
 }
 
 function demandAll(paths: readonly string[], workspace: string, what: string, variable: string): void {
-  // defence: own-folder-outside-workspace, without it: const found = paths.find((path) => path === workspace);
+  // defence: own-folder-outside-workspace
   const found = paths.find((path) => leadsInto(workspace, path));
   if (found !== undefined)
     throw new UsageError(
@@ -89,14 +89,14 @@ const MAX_LINKS = 40;
  * spellings of its path.
  */
 export function leadsInto(folder: string, path: string): boolean {
-  const identity = statsOf(folder);
+  const identity = entryStats(folder);
   const { root } = parse(resolve(path));
   let at = root;
   let links = 0;
-  const names = namesOf(resolve(path), root);
+  const names = pathNames(resolve(path), root);
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const next = name === '..' ? dirname(at) : join(at, name);
-    const stats = statsOf(next);
+    const stats = entryStats(next);
     if (isInside(folder, next) || isSame(identity, stats)) return true;
     const target = stats?.isSymbolicLink() === true && links < MAX_LINKS ? readlinkSync(next) : undefined;
     if (target === undefined) {
@@ -106,12 +106,12 @@ export function leadsInto(folder: string, path: string): boolean {
     links += 1;
     const from = parse(target).root;
     if (from !== '') at = resolve(from);
-    names.unshift(...namesOf(target, from));
+    names.unshift(...pathNames(target, from));
   }
   return isInside(folder, at);
 }
 
-function namesOf(path: string, root: string): string[] {
+function pathNames(path: string, root: string): string[] {
   return path
     .slice(root.length)
     .split(sep === '/' ? '/' : /[/\\]/u)
@@ -129,7 +129,7 @@ function isSame(left: BigIntStats | undefined, right: BigIntStats | undefined): 
 }
 
 /** The stats of the entry at a path, which may be a link; undefined if there is no accessible entry. */
-function statsOf(path: string): BigIntStats | undefined {
+function entryStats(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {

@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isolatedVmFile, isolatedVmInstall, readKeyFile } from '@toolscript/core';
+import type { ToolscriptUsageError } from '@toolscript/core';
+import { isolatedVmInstall, readKeyFile } from '@toolscript/core/internal';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { plainSettings, type Settings } from '../configuration/settings.js';
 import { openEngines, startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
 import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { versionOf } from './programs.js';
+import { programVersion } from './programs.js';
 
 /**
  * One finding. `fix` says how to correct the problem; undefined if there is no problem, or no known way to correct it.
@@ -18,7 +19,7 @@ export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';
   detail: string;
-  fix?: string;
+  fix?: string | undefined;
 }
 
 const OLDEST_NODE = [20, 19] as const;
@@ -46,7 +47,7 @@ function checkData(environment: Environment): Check[] {
   try {
     folder = dataFolder(environment);
   } catch (error) {
-    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error) }];
+    return [{ name: 'stored scripts', status: 'missing', detail: errorMessage(error) }];
   }
   const { scriptsFolder, keyFile, auditFile } = folder;
   return [
@@ -62,7 +63,7 @@ function checkKey(keyFile: string): Check {
     readKeyFile(keyFile, { name: visibleLine(keyFile) });
     return { name, status: 'ok', detail: existing(keyFile) };
   } catch (error) {
-    return { name, status: 'missing', detail: messageOf(error) };
+    return { name, status: 'missing', detail: errorMessage(error) };
   }
 }
 
@@ -93,7 +94,7 @@ async function checkWorking(): Promise<Check[]> {
       await checkFiles(),
     ];
   } catch (error) {
-    return [{ name: 'program', status: 'missing', detail: messageOf(error), fix: REINSTALL }];
+    return [{ name: 'program', status: 'missing', detail: errorMessage(error), fix: REINSTALL }];
   } finally {
     await open?.harness.close();
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
@@ -109,7 +110,7 @@ async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
     mode: 'dry-run',
   });
   if (outcome.status === 'completed')
-    return { name: 'compiler', status: 'ok', detail: `compiled a script in ${elapsed(started)}` };
+    return { name: 'compiler', status: 'ok', detail: `compiled a script in ${elapsedText(started)}` };
   return {
     name: 'compiler',
     status: 'missing',
@@ -123,7 +124,7 @@ async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
   const outcome = await harness.runScript('return tools.listDir({ path: 1 });', { mode: 'dry-run' });
   if (outcome.status === 'failed' && outcome.error.code === 'ScriptTypeError')
-    return { name: 'types', status: 'ok', detail: `rejected a wrong call in ${elapsed(started)}` };
+    return { name: 'types', status: 'ok', detail: `rejected a wrong call in ${elapsedText(started)}` };
   const { reason } = harness.stats().typecheck;
   return {
     name: 'types',
@@ -140,7 +141,7 @@ async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Che
     return {
       name,
       status: 'ok',
-      detail: `${outcome.metadata.runtime}: ran a script in ${elapsed(started)}`,
+      detail: `${outcome.metadata.runtime}: ran a script in ${elapsedText(started)}`,
     };
   return {
     name,
@@ -153,25 +154,21 @@ async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Che
 /** Checks the optional second sandbox. Returns a warning only if this sandbox is installed and does not work. */
 async function checkIsolatedVm(folder: string): Promise<Check> {
   const name = 'isolated-vm';
-  if (!isInstalled(isolatedVmFile))
-    return { name, status: 'ok', detail: `not installed (optional; to use it: ${isolatedVmInstall()})` };
   const settings: Settings = { ...plainSettings(folder), runtime: 'isolated-vm' };
-  const open = await openHarness(settings, { approvals: 'deny', engines: openEngines() });
+  const fix = `Install it for this Node.js: ${isolatedVmInstall()}`;
+  let open: OpenHarness;
+  try {
+    open = await openHarness(settings, { approvals: 'deny', engines: openEngines() });
+  } catch (error) {
+    if ((error as Partial<ToolscriptUsageError>).code === 'RUNTIME_NOT_INSTALLED')
+      return { name, status: 'ok', detail: `optional. ${errorMessage(error)}` };
+    return { name, status: 'warning', detail: errorMessage(error), fix };
+  }
   try {
     const check = await checkSandbox(open, name);
-    return check.status === 'ok'
-      ? check
-      : { ...check, status: 'warning', fix: `Install it for this Node.js: ${isolatedVmInstall()}` };
+    return check.status === 'ok' ? check : { ...check, status: 'warning', fix };
   } finally {
     await open.harness.close();
-  }
-}
-
-function isInstalled(find: () => string): boolean {
-  try {
-    return find() !== '';
-  } catch {
-    return false;
   }
 }
 
@@ -202,7 +199,7 @@ async function checkFiles(): Promise<Check> {
 }
 
 async function checkGit(): Promise<Check> {
-  const version = await versionOf('git');
+  const version = await programVersion('git');
   if (version !== undefined) return { name: 'git', status: 'ok', detail: version };
   return {
     name: 'git',
@@ -226,7 +223,7 @@ export async function checkExecSandbox(exec: Settings['exec'] | undefined): Prom
   const { checkExecSandbox: tryOut } = await import('@toolscript/tools');
   const started = performance.now();
   const refusal = await tryOut();
-  if (refusal === undefined) return { name, status: 'ok', detail: `ran a command in ${elapsed(started)}` };
+  if (refusal === undefined) return { name, status: 'ok', detail: `ran a command in ${elapsedText(started)}` };
   return { name, status: 'warning', detail: `${refusal.reason} exec rejects every command.`, fix: refusal.fix };
 }
 
@@ -241,10 +238,10 @@ function checkTerminal(environment: Environment): Check {
   };
 }
 
-function elapsed(started: number): string {
+function elapsedText(started: number): string {
   return `${Math.round(performance.now() - started)} ms`;
 }
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,9 @@
-import { neverAsked } from '../approvals/server-form.js';
+import { cancelQuestions } from '../approvals/server-form.js';
 import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { connectServers } from '../mcp/open-servers.js';
-import { stateOf } from '../mcp/server-state.js';
+import { serverState } from '../mcp/server-state.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
@@ -25,9 +25,9 @@ export async function checkServers({ cwd }: Settings, environment: Environment):
       environment,
       waitMs: WAIT_MS,
       warn: () => {},
-      ...neverAsked(),
+      ...cancelQuestions(),
     });
-    const states = (opened?.status() ?? []).map((server) => ({ name: `mcp ${server.name}`, ...stateOf(server) }));
+    const states = (opened?.status() ?? []).map((server) => ({ name: `mcp ${server.name}`, ...serverState(server) }));
     await opened?.close();
     return [...notes, ...states];
   } catch (error) {

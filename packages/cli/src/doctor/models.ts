@@ -1,6 +1,6 @@
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { keyVariable } from '@toolscript/core/agent';
-import { limitedSignal } from '@toolscript/core/protocol';
+import { limitedSignal } from '@toolscript/core/internal';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { maskAddress } from './secrets.js';
@@ -18,7 +18,7 @@ export async function checkModels(
   warn: (message: string) => void,
 ): Promise<Check[]> {
   const agents = [...(await findAgents(environment, cwd, warn)).values()];
-  const found = await Promise.all(agents.map((agent) => stateOf(agent, environment)));
+  const found = await Promise.all(agents.map((agent) => modelState(agent, environment)));
   const ready = found.filter(({ isReady }) => isReady);
   const detail = found.map(({ says }) => says).join('; ');
   if (ready.length > 0) return [{ name: 'models', status: 'ok', detail }];
@@ -33,7 +33,10 @@ export async function checkModels(
   ];
 }
 
-async function stateOf({ config }: FoundAgent, environment: Environment): Promise<{ isReady: boolean; says: string }> {
+async function modelState(
+  { config }: FoundAgent,
+  environment: Environment,
+): Promise<{ isReady: boolean; says: string }> {
   const slug = visibleLine(config.slug);
   const key = keyVariable(config);
   const baseUrl = config.provider?.baseUrl;

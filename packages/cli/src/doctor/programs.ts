@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 const PATIENCE_MS = 5_000;
 
 /** The first line of `NAME --version`; undefined if the program does not start. */
-export async function versionOf(name: string): Promise<string | undefined> {
+export async function programVersion(name: string): Promise<string | undefined> {
   return firstLine(name, '--version');
 }
 

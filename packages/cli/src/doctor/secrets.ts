@@ -5,7 +5,7 @@ const MASK = '••••••';
 
 /** Masks secrets in data, at any depth: the texts and numbers below a secret's name, and the secrets in addresses. */
 export function maskSecrets(value: unknown, name = ''): unknown {
-  // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && (SECRET_NAME.test(name) || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
+  // defence: secrets-masked-below-their-name
   if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (typeof value === 'string') return maskAddress(value);
   if (Array.isArray(value)) return value.map((member) => maskSecrets(member));

@@ -1,5 +1,6 @@
 import type { Harness } from '@toolscript/core';
-import { MAX_TIMER_MS, type Tool } from '@toolscript/core/protocol';
+import { MAX_TIMER_MS } from '@toolscript/core/internal';
+import type { Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
@@ -35,7 +36,7 @@ export interface CliHarnessOptions extends TerminalOptions {
   /** The origin of the harness's scripts. */
   origin: Origin;
   /** The stored texts of the conversation; undefined if the scripts belong to no conversation. */
-  cabinet?: Cabinet;
+  cabinet?: Cabinet | undefined;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
   /** Tools that are exposed in addition to those that the settings name. */
@@ -64,7 +65,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const warn = screen.notice;
   // The harness gets no time limit for questions, because the asker suspends a question after `approvalTimeoutMs`.
   const limits = { ...settings.limits, approvalTimeoutMs: MAX_TIMER_MS };
-  const { harness, servers, tools, suggestRule } = await openHarnessWithServers(
+  const { harness, servers, tools, suggestRules } = await openHarnessWithServers(
     { ...settings, limits },
     {
       approvals: approvals.policy,
@@ -78,7 +79,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       onElicitation: approvals.askForm,
     },
   );
-  rules.know(tools, suggestRule);
+  rules.know(tools, suggestRules);
   known.tools = tools;
   const close = async () => {
     approvals.close();

@@ -1,4 +1,4 @@
-import { createCompiler, QuickJsPool, type Compiler } from '@toolscript/core';
+import { createCompiler, QuickJsPool, type Compiler } from '@toolscript/core/internal';
 import type { SandboxRuntime } from '@toolscript/core/protocol';
 
 /** The runtime and the compiler of scripts. They are idle until they are warmed or used. */

@@ -1,6 +1,7 @@
 import type { HarnessOptions } from '@toolscript/core';
-import { ToolCallError, present, type DocumentStore, type Tool } from '@toolscript/core/protocol';
-import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import { present } from '@toolscript/core/internal';
+import { ToolCallError, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { LOCAL_PRINCIPAL } from '@toolscript/service';
 import type { PromptFile, PromptLibrary, SnippetLibrary } from '@toolscript/tools';
 import { dataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
@@ -18,14 +19,14 @@ import { UsageError } from '../usage-error.js';
 /**
  * The exposure that the settings name. If they name no pack and no tools, scripts get every tool except the web tools.
  */
-export function exposureOf(
+export function settingsExposure(
   settings: Settings,
   own: readonly Tool[],
   forWeb: readonly Tool[],
 ): HarnessOptions['expose'] {
   const http = namedWebTools(settings).includes('http');
   const isNamed = settings.expose.pack !== undefined || settings.expose.tools !== undefined;
-  // defence: web-tools-are-named, without it: if (!isNamed && forWeb.length > 0) return { http: true, mcp: true };
+  // defence: web-tools-are-named
   if (!isNamed && forWeb.length > 0) {
     const tools = [...own.map(({ name }) => name), 'mcp'];
     return narrowedExposure({ ...settings, expose: { tools } });

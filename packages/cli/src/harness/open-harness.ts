@@ -1,8 +1,9 @@
 import { createHarness, type AuditLog, type Harness } from '@toolscript/core';
 import { exposeAlso } from '@toolscript/core/agent';
-import { present, type ApprovalPolicy, type Tool } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
-import type { SuggestRule } from '../approvals/workspace-rules.js';
+import type { SuggestRules } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 import { openServers, type OpenServersOptions } from '../mcp/open-servers.js';
 import type { PersistentState } from '../state/persistent-state.js';
@@ -10,7 +11,7 @@ import type { Engines } from './engines.js';
 import {
   allowedTools,
   checkWorkspaceTools,
-  exposureOf,
+  settingsExposure,
   knowsWeb,
   narrowedPacks,
   openCabinetTools,
@@ -25,17 +26,17 @@ export interface OpenHarness {
   /** All tools that can currently be called. */
   readonly tools: () => readonly Tool[];
   /** Suggests the rules of "always allow" for a call. */
-  readonly suggestRule: SuggestRule;
+  readonly suggestRules: SuggestRules;
 }
 
 export interface HarnessSettings {
-  approvals?: ApprovalPolicy;
-  onInternalError?: (detail: string) => void;
+  approvals?: ApprovalPolicy | undefined;
+  onInternalError?: ((detail: string) => void) | undefined;
   /** The store of suspended and interrupted scripts. Default: scripts are not stored. */
   kept?: PersistentState | undefined;
-  audit?: AuditLog;
+  audit?: AuditLog | undefined;
   /** Whether scripts get the tools for work on a folder. Default true. */
-  coding?: boolean;
+  coding?: boolean | undefined;
   /** The texts of stored conversations. Default: there is no File Cabinet. */
   cabinet?: Cabinet | undefined;
   /** Tools that are exposed in addition to those that the settings name. */
@@ -79,7 +80,7 @@ export async function openHarness(
   const settings = withoutUnnamedWeb(cabinet === undefined ? withoutCabinet(given) : given);
   const documents = cabinet?.documents;
   try {
-    const { codingTools, suggestRule } = await import('@toolscript/tools');
+    const { codingTools, suggestRules } = await import('@toolscript/tools');
     const undo = kept === undefined ? {} : { undo: { folder: kept.folder.changesFolder } };
     const forFolder = coding
       ? codingTools({ roots: settings.cwd, exec: settings.exec, ...undo, ...present({ documents }) })
@@ -90,7 +91,10 @@ export async function openHarness(
     checkWorkspaceTools(all, settings);
     const harness = createHarness({
       tools: allowedTools(all, settings),
-      expose: exposeAlso(exposureOf(settings, [...forFolder, ...forThread], forWeb), allowedTools(more, settings)),
+      expose: exposeAlso(
+        settingsExposure(settings, [...forFolder, ...forThread], forWeb),
+        allowedTools(more, settings),
+      ),
       packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
@@ -101,7 +105,7 @@ export async function openHarness(
       ...(kept === undefined ? {} : { store: kept.store, suspensionKey: kept.suspensionKey }),
       ...(audit === undefined ? {} : { audit }),
     });
-    return { harness, tools: () => harness.tools(), suggestRule };
+    return { harness, tools: () => harness.tools(), suggestRules };
   } catch (error) {
     await engines.close();
     throw error;

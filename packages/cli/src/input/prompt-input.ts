@@ -42,14 +42,14 @@ export async function readPrompt(
 ): Promise<string | undefined> {
   if (said?.trim() === '') throw new UsageError('The prompt is empty. Write one: toolscript "PROMPT".');
   if (source === undefined) return said;
-  const piped = await readPiped(source, said === undefined ? undefined : notice);
+  const piped = await readPipedPrompt(source, said === undefined ? undefined : notice);
   if (said !== undefined) return piped === '' ? said : `${said}\n\n<stdin>\n${piped}\n</stdin>`;
   if (piped === '') throw new UsageError('The prompt is empty: stdin has no text. Write one: toolscript "PROMPT".');
   return piped;
 }
 
 /** Calls `notice` if reading takes long, because the user may not know that the program reads stdin. */
-async function readPiped(source: TextSource, notice: ((message: string) => void) | undefined): Promise<string> {
+async function readPipedPrompt(source: TextSource, notice: ((message: string) => void) | undefined): Promise<string> {
   const done = new AbortController();
   const patience = sleep(PATIENCE_MS, undefined, { signal: done.signal, ref: false });
   patience.then(

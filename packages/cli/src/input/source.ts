@@ -162,7 +162,7 @@ const MAX_INPUT_BYTES = 64 * 1024 * 1024;
  */
 export class StrictTextDecoder {
   readonly #name: string;
-  #carried: Uint8Array = new Uint8Array();
+  #carriedBytes: Uint8Array = new Uint8Array();
   #bytesBefore = 0;
 
   /** `name` is the input's name in messages. */
@@ -172,18 +172,18 @@ export class StrictTextDecoder {
 
   /** Throws a UsageError for input that is binary, not UTF-8 or too large. */
   push(chunk: Uint8Array): string {
-    const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);
+    const bytes = this.#carriedBytes.length === 0 ? chunk : Buffer.concat([this.#carriedBytes, chunk]);
     if (this.#bytesBefore + bytes.length > MAX_INPUT_BYTES) throw new UsageError(tooLarge(this.#name));
     this.#refuseBinary(bytes);
     const { validBytes, incomplete } = scanUtf8(bytes);
     if (validBytes < bytes.length && !incomplete) this.#refuse(bytes, validBytes);
-    this.#carried = bytes.slice(validBytes);
+    this.#carriedBytes = bytes.slice(validBytes);
     this.#bytesBefore += validBytes;
     return Buffer.from(bytes.buffer, bytes.byteOffset, validBytes).toString('utf8');
   }
 
   end(): void {
-    if (this.#carried.length > 0) this.#refuse(this.#carried, 0);
+    if (this.#carriedBytes.length > 0) this.#refuse(this.#carriedBytes, 0);
   }
 
   #refuseBinary(bytes: Uint8Array): void {

@@ -16,7 +16,7 @@ import type { McpPlace } from './mcp-files.js';
  */
 export async function currentWorkspace(
   environment: Environment,
-  { isNeeded = false, warn }: { isNeeded?: boolean; warn: (message: string) => void },
+  { isNeeded = false, warn }: { isNeeded?: boolean | undefined; warn: (message: string) => void },
 ): Promise<string> {
   const current = await workspaceFolder(undefined);
   try {
@@ -32,7 +32,10 @@ export async function currentWorkspace(
 }
 
 /** The workspace and the files that name a command's servers. `cwd` and `config` are options of the command. */
-export async function mcpPlace({ cwd, config }: { cwd?: string; config?: string }, screen: Screen): Promise<McpPlace> {
+export async function mcpPlace(
+  { cwd, config }: { cwd?: string | undefined; config?: string | undefined },
+  screen: Screen,
+): Promise<McpPlace> {
   const workspace =
     cwd === undefined ? await currentWorkspace(process.env, { warn: screen.notice }) : await workspaceFolder(cwd);
   return { user: userFolder(process.env), workspace, file: config, warn: screen.notice };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { withFileLock } from '@toolscript/core';
-import { isRecord } from '@toolscript/core/protocol';
+import { withFileLock } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal';
 import { parseJson, readTextFile, writeJsonFile } from '../configuration/json-files.js';
 import { WORKSPACE_MCP_FILES, type UserFolder } from '../configuration/locations.js';
 import { trustedMcp } from '../configuration/trust.js';
@@ -49,7 +49,7 @@ export interface McpPlace {
 /** The servers of the user and of a trusted workspace, or those of one file. Throws UsageErrors. */
 export async function readMcpConfiguration(place: McpPlace): Promise<McpConfiguration> {
   const { user, workspace, file, warn } = place;
-  if (file !== undefined) return configurationOf(undefined, await demandFile(file));
+  if (file !== undefined) return mergedConfiguration(undefined, await demandFile(file));
   demandOutside(user.mcpFile, workspace);
   const own = await readMcpFile(user.mcpFile);
   const { isPartial, file: theirs } = await readTrustedFile(place);
@@ -59,7 +59,7 @@ export async function readMcpConfiguration(place: McpPlace): Promise<McpConfigur
     warn(
       `${visibleLine(theirs!.path)}: the MCP server ${visibleLine(name)} is ignored, because your own ${visibleLine(user.mcpFile)} has a server with the same name. Rename one of them.`,
     );
-  return { ...configurationOf(theirs, own), isPartial };
+  return { ...mergedConfiguration(theirs, own), isPartial };
 }
 
 /**
@@ -95,11 +95,15 @@ async function demandFile(path: string): Promise<McpFile> {
 }
 
 /** The workspace's file, if the user has trusted its current content. */
-async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ file?: McpFile; isPartial: boolean }> {
+async function readTrustedFile({
+  user,
+  workspace,
+  warn,
+}: McpPlace): Promise<{ file?: McpFile | undefined; isPartial: boolean }> {
   const found = await readWorkspaceFile(workspace);
   if (found === undefined) return { isPartial: false };
   const trusted = await trustedMcp(user, workspace);
-  // defence: workspace-servers-need-trust, without it: const counts = trusted !== found.path;
+  // defence: workspace-servers-need-trust
   const counts = trusted === found.sha256;
   if (counts) return { file: found, isPartial: false };
   const why = trusted === undefined ? 'you have not trusted it' : 'it has changed since you trusted it';
@@ -110,7 +114,7 @@ async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ f
 }
 
 /** The user's entries replace the workspace's entries with the same names. */
-function configurationOf(theirs: McpFile | undefined, own: McpFile | undefined): McpConfiguration {
+function mergedConfiguration(theirs: McpFile | undefined, own: McpFile | undefined): McpConfiguration {
   const found: [name: string, server: McpEntry][] = [];
   for (const [file, owner] of [[theirs, 'workspace'] as const, [own, 'user'] as const])
     for (const [name, entry] of Object.entries(file?.servers ?? {}))

@@ -1,4 +1,5 @@
-import { QuickJsPool, createCompiler, type Harness } from '@toolscript/core';
+import { QuickJsPool, createCompiler, type Defined } from '@toolscript/core/internal';
+import type { Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
 import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
@@ -17,11 +18,11 @@ import { openServers } from './open-servers.js';
 
 export interface GatewayFlags {
   /** The path of an mcp.json that replaces the user's and the workspace's files. */
-  config?: string;
-  cwd?: string;
+  config?: string | undefined;
+  cwd?: string | undefined;
   /** `coding` gives scripts the tools for work on a folder. */
-  tools?: 'coding';
-  approve?: Settings['approve'];
+  tools?: 'coding' | undefined;
+  approve?: Settings['approve'] | undefined;
 }
 
 export interface OpenGateway {
@@ -42,10 +43,10 @@ export const SERVERS_WAIT_MS = 5_000;
 export async function openGateway(flags: GatewayFlags, warn: (message: string) => void): Promise<OpenGateway> {
   demandShallow(process.env);
   const settings = await gatewaySettings(flags, warn);
-  return openGatewayOf(settings, { coding: flags.tools === 'coding', followsRoots: flags.cwd === undefined, warn });
+  return openGatewayWith(settings, { coding: flags.tools === 'coding', followsRoots: flags.cwd === undefined, warn });
 }
 
-async function openGatewayOf(
+async function openGatewayWith(
   settings: Settings,
   { warn, ...options }: Pick<GatewayParts, 'coding' | 'followsRoots' | 'warn'>,
 ): Promise<OpenGateway> {
@@ -68,7 +69,7 @@ async function openGatewayOf(
   return { gateway, close };
 }
 
-export interface GatewayParts extends Required<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
+export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
   readonly servers: Promise<McpServers | undefined>;
   readonly refresh: GatewayRefresh;
   /** Whether scripts get the tools for work on a folder. */

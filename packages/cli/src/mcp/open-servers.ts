@@ -17,7 +17,7 @@ export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'
   /** Answers questions of servers. If it is undefined, questions are refused. */
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** Called after the tools for scripts have changed. */
-  readonly onTools?: () => void;
+  readonly onTools?: (() => void) | undefined;
   /** Called with messages for the user. */
   readonly warn: (message: string) => void;
 }
@@ -57,7 +57,7 @@ export async function connectServers(
       ...safeguards,
       ...(onElicitation === undefined ? {} : { onElicitation }),
       // Only `toolscript mcp login` registers this program at a server.
-      authProvider: (server) => (known.includes(server) ? logins(server) : undefined),
+      authProvider: (server) => (known.has(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,
       roots: [workspace],
       onEvent: (event) => {
@@ -83,7 +83,7 @@ export async function prepareServers(
   const { mcpFile, mcpTrustFile } = userFolder(environment);
   const trusted = fileTrustStore(mcpTrustFile);
   // A file other than the user's own may use the same name for a different server.
-  const keyOf = (name: string) => {
+  const serverKey = (name: string) => {
     const path = servers[name]?.path ?? mcpFile;
     return path === mcpFile ? name : `${name} of ${path}`;
   };
@@ -95,8 +95,8 @@ export async function prepareServers(
       refuse: (server) =>
         servers[server.name]?.owner === 'workspace' ? refusalInside({ workspace, startFolder }, server) : undefined,
       trustStore: {
-        read: (name) => trusted.read(keyOf(name)),
-        update: (name, change) => trusted.update(keyOf(name), change),
+        read: (name) => trusted.read(serverKey(name)),
+        update: (name, change) => trusted.update(serverKey(name), change),
       },
     },
   };

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { hasScope, KeyFolder, type Caller } from '@toolscript/server/access';
-import { scriptPrincipal } from '@toolscript/server/runs';
+import { scriptPrincipal } from '@toolscript/service';
 import type { GatewayCaller, GatewayHttp } from '@toolscript/mcp';
+import type { McpRequestOptions } from '@toolscript/server';
 import { dataFolder } from '../configuration/locations.js';
 import { listenAt } from '../serve/listen.js';
 import { isLocalHost, serverAccess, type AccessFlags } from '../serve/server-access.js';
@@ -28,10 +29,14 @@ export async function serveGateway(
   const token = obtainServerToken(tokenFile, process.env);
   const auth = await serverAccess({ ...flags, host }, new KeyFolder(keysFolder), token);
   const { createMcpServer } = await import('@toolscript/server');
-  const app = await createMcpServer({ auth, mcp: endpointOf(gateway.serveHttp()), ...serverLog(flags, process.env) });
+  const app = await createMcpServer({
+    auth,
+    mcp: gatewayEndpoint(gateway.serveHttp()),
+    ...serverLog(flags, process.env),
+  });
   try {
     const address = await listenAt(app, host, port, '--http');
-    screen.line(urlOf(address));
+    screen.line(gatewayUrl(address));
     const secret = isLocalHost(address.address) ? token : 'KEY (create one: toolscript keys add NAME)';
     screen.line(screen.style.dim(`Clients send: Authorization: Bearer ${secret}`));
     await ended;
@@ -41,10 +46,10 @@ export async function serveGateway(
 }
 
 /** The gateway as a route of the server. The scopes of a caller's key decide what the caller may do. */
-export function endpointOf(gateway: GatewayHttp) {
+export function gatewayEndpoint(gateway: GatewayHttp) {
   return {
-    fetch: (request: Request, { caller, body }: { caller: Caller; body: unknown }) =>
-      gateway.fetch(request, { caller: gatewayCaller(caller), body }),
+    fetch: (request: Request, { caller, body, onSession }: McpRequestOptions) =>
+      gateway.fetch(request, { caller: gatewayCaller(caller), body, onSession }),
     close: () => gateway.close(),
   };
 }
@@ -67,7 +72,7 @@ function placeIn(text: string): { host: string; port: number } {
   return { host: host === '' ? DEFAULT_HOST : host, port: Number(port) };
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function gatewayUrl({ address, family, port }: AddressInfo): string {
   const isEverywhere = address === '0.0.0.0' || address === '::';
   const host = isEverywhere ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
   return `http://${host}:${port}/mcp`;

@@ -29,7 +29,7 @@ export function startedEntries(
   const started = ({ entry, path, owner }: McpEntry): unknown => {
     const narrowed = owner === 'workspace' ? narrowedEntry(entry) : entry;
     if (!isProgram(narrowed)) return narrowed;
-    // defence: servers-start-outside-workspaces, without it: const cwd = workspace;
+    // defence: servers-start-outside-workspaces
     const cwd = owner === 'workspace' ? noWorkspaceFolder(environment) : dirname(path);
     return withVariables({ ...narrowed, cwd: narrowed.cwd ?? cwd }, variables);
   };
@@ -56,7 +56,7 @@ function depthIn(environment: Environment): number {
  */
 function pathOutside(environment: Environment, workspace: string): Record<string, string> {
   const folders = (environment['PATH'] ?? '').split(delimiter);
-  // defence: servers-start-no-program-of-a-workspace, without it: const outside = folders;
+  // defence: servers-start-no-program-of-a-workspace
   const outside = folders.filter((folder) => isAbsolute(folder) && !leadsInto(workspace, folder));
   return outside.length === folders.length ? {} : { PATH: outside.join(delimiter) };
 }

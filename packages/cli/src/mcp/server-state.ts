@@ -1,11 +1,11 @@
 import type { McpServerStatus } from '@toolscript/mcp';
 import type { Check } from '../doctor/checks.js';
 import { ownCommand, shellWord } from '../terminal/own-command.js';
-import { counted } from '../view/values.js';
+import { countWithNoun } from '../view/values.js';
 import { HELD_BACK_BECAUSE } from './open-servers.js';
 
 /** The state of a server for the user: whether it answers, its tools, and the tools that are held back or omitted. */
-export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
+export function serverState(server: McpServerStatus): Omit<Check, 'name'> {
   const { name, state, problem, untrusted, skipped } = server;
   if (state !== 'connected') {
     const detail = problem ?? `The MCP server "${name}" is ${state}.`;
@@ -16,7 +16,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
     ...skipped.map((tool) => `${tool.name} is ignored: ${tool.reason}`),
     ...(server.incomplete === undefined ? [] : [server.incomplete]),
   ];
-  const detail = [offerOf(server), ...notes].join('; ');
+  const detail = [serverOffer(server), ...notes].join('; ');
   if (notes.length === 0) return { status: 'ok', detail };
   const fix = `${ownCommand()} mcp trust ${shellWord(name)}`;
   return {
@@ -28,10 +28,10 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
 
 /** The number of a server's tools, such as `1 tool` or `2 tools`. */
 export function toolCount({ tools }: Pick<McpServerStatus, 'tools'>): string {
-  return counted(tools.length, 'tool');
+  return countWithNoun(tools.length, 'tool');
 }
 
-function offerOf(server: McpServerStatus): string {
+function serverOffer(server: McpServerStatus): string {
   const { version, protocolVersion } = server;
   const program = version === undefined ? 'connected' : `${version.name} ${version.version}`;
   return `${program}, protocol ${protocolVersion ?? 'unknown'}, ${toolCount(server)}`;

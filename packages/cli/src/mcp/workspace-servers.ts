@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { isRecord } from '@toolscript/core/protocol';
+import { isRecord } from '@toolscript/core/internal';
 import type { ServerToStart } from '@toolscript/mcp';
 import { leadsInto } from '../configuration/workspace-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -11,7 +11,7 @@ import { ownCommand } from '../terminal/own-command.js';
  */
 export function narrowedEntry(entry: unknown): unknown {
   if (!isRecord(entry) || !isRecord(entry['tools'])) return entry;
-  // defence: workspace-servers-only-narrow, without it: const tools = Object.entries(entry['tools']);
+  // defence: workspace-servers-only-narrow
   const tools = Object.entries(entry['tools']).filter(([, action]) => action !== 'allow');
   return { ...entry, tools: Object.fromEntries(tools) };
 }
@@ -27,10 +27,10 @@ export function refusalInside(
 ): string | undefined {
   if (transport.type !== 'stdio') return undefined;
   const { command, args, env, cwd } = transport;
-  // defence: workspace-servers-start-elsewhere, without it: const place = undefined;
+  // defence: workspace-servers-start-elsewhere
   const place = cwd === startFolder ? undefined : 'it sets "cwd"';
   const named = [command, ...args, ...Object.values(env)].find((word) => namesPlaceIn(workspace, word));
-  // defence: workspace-servers-run-nothing-of-it, without it: const path = undefined;
+  // defence: workspace-servers-run-nothing-of-it
   const path = named === undefined ? undefined : `it uses ${JSON.stringify(named)}, which is in the workspace`;
   const reason = path ?? place;
   return reason === undefined
@@ -43,7 +43,7 @@ const ABSOLUTE = /[/\\][^\s"'`:;,|&()<>=]*/gu;
 
 /** Whether a word contains a path into the workspace. Paths that the program composes at run time are not detected. */
 function namesPlaceIn(workspace: string, word: string): boolean {
-  return [word, decoded(word), word.replaceAll('\\', '')].some(
+  return [word, decodedWord(word), word.replaceAll('\\', '')].some(
     (text) =>
       text.includes(workspace) ||
       (text.match(ABSOLUTE) ?? []).some((path) => leadsInto(workspace, resolve('/', path))) ||
@@ -53,7 +53,7 @@ function namesPlaceIn(workspace: string, word: string): boolean {
   );
 }
 
-function decoded(word: string): string {
+function decodedWord(word: string): string {
   try {
     return decodeURIComponent(word);
   } catch {

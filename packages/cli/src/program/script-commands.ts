@@ -4,7 +4,7 @@ import type { EvalFlags } from '../commands/eval.js';
 import type { ResumeFlags } from '../commands/resume.js';
 import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
-import { collect, example, refuseMistyped, type Settle } from './toolscript-command.js';
+import { collect, example, refuseMistypedCommand, type Settle } from './toolscript-command.js';
 
 /** Starts the engines that run scripts, calls a command with them, and closes them. */
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
@@ -38,7 +38,7 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
       ),
     )
     .action(async (words: string[], flags: ChatFlags) => {
-      refuseMistyped(command);
+      refuseMistypedCommand(command);
       const status = await withEngines(async (engines) => {
         const { chat } = await import('../commands/chat.js');
         return chat(words, flags, engines);
@@ -153,7 +153,7 @@ export function addReplay(program: Command, settle: Settle, withEngines: WithEng
     .description('Replay a stored script without calling any tool')
     .option('--json', 'print the outcome, as JSON')
     .addHelpText('after', example('toolscript replay scr_abc_0'))
-    .action(async (id: string, flags: { json?: boolean }) => {
+    .action(async (id: string, flags: { json?: boolean | undefined }) => {
       const status = await withEngines(async (engines) => {
         const { replayScript } = await import('../commands/replay.js');
         return replayScript(id, flags, engines);

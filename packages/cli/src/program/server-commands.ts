@@ -19,7 +19,10 @@ export function addServe(program: Command, settle: Settle): void {
     .option('--events <url>', 'the live events: redis://… or rediss://… (default: in the database)')
     .option('--role <roles>', 'the roles of this process: api, worker, persistence (default: all)')
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
-    .option('--runs-per-principal <number>', 'maximum concurrent runs of one principal (default: no maximum)')
+    .option(
+      '--runs-per-principal <number>',
+      'maximum concurrent runs of one principal (default: one less than --workers)',
+    )
     .option(
       '--log-level <level>',
       'the level of the log on stderr: trace, debug, info, warn, error, fatal, silent (default: warn)',

@@ -26,7 +26,7 @@ export function addDoctor(program: Command, settle: Settle): void {
     .option('--cwd <folder>', 'the workspace')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', example('toolscript doctor', 'toolscript doctor --json'))
-    .action(async (flags: { json?: boolean; cwd?: string }) => {
+    .action(async (flags: { json?: boolean | undefined; cwd?: string | undefined }) => {
       const { examine } = await import('../commands/doctor.js');
       settle(await examine(flags));
     });

@@ -47,7 +47,7 @@ export function collect(value: string, before: string[] | undefined): string[] {
 }
 
 /** Throws a UsageError if a prompt of one word is similar to the name of a command: the word is probably mistyped. */
-export function refuseMistyped(chat: Command): void {
+export function refuseMistypedCommand(chat: Command): void {
   const sentence = chat.args.length === 1 ? mistypedCommand(chat) : undefined;
   if (sentence !== undefined) throw new UsageError(sentence);
 }
@@ -57,7 +57,7 @@ export function refuseEmpty(command: Command): void {
   for (let one: Command | null = command; one !== null; one = one.parent)
     for (const option of one.options)
       if (isEmpty(one.getOptionValue(option.attributeName())))
-        throw new UsageError(`${flagOf(option)} is empty. Write: ${option.flags}`);
+        throw new UsageError(`${optionFlag(option)} is empty. Write: ${option.flags}`);
   const empty = command.registeredArguments.findIndex(
     ({ required }, index) => required && isEmpty(command.processedArgs[index]),
   );
@@ -97,11 +97,11 @@ function mistypedFirstWord(program: Command, word: string): string | undefined {
     const others = words.toSpliced(words.indexOf(word), 1);
     return `The command ${word} comes after its options. Write it first: ${own} ${shellWords([word, ...others])}`;
   }
-  return `There is no command ${word}. Did you mean ${nearest}? Write: ${own} ${shellWords(replaced(words, word, nearest))} (as a prompt: ${own} chat ${shellWords(words)})`;
+  return `There is no command ${word}. Did you mean ${nearest}? Write: ${own} ${shellWords(replacedWord(words, word, nearest))} (as a prompt: ${own} chat ${shellWords(words)})`;
 }
 
 function mistypedSubcommand(command: Command, word: string): string {
-  const name = pathOf(command);
+  const name = commandPath(command);
   const problem = `There is no command ${name} ${word}.`;
   const own = ownCommand();
   const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
@@ -114,7 +114,7 @@ function mistypedSubcommand(command: Command, word: string): string {
   );
   if (meant === undefined)
     return `${problem} The commands are ${namesIn(command).join(', ')}; ${own} ${name} --help describes them.`;
-  const words = replaced(programOf(command).args, word, meant);
+  const words = replacedWord(rootCommand(command).args, word, meant);
   return `${problem} Did you mean ${meant}? Write: ${own} ${shellWords(words)}`;
 }
 
@@ -122,7 +122,7 @@ function namesIn(command: Command): string[] {
   return command.commands.map((known) => known.name());
 }
 
-function replaced(words: readonly string[], word: string, by: string): string[] {
+function replacedWord(words: readonly string[], word: string, by: string): string[] {
   return words.with(words.indexOf(word), by);
 }
 
@@ -148,7 +148,7 @@ function describe(command: Command, message: string, code: string): string | und
     case 'commander.invalidArgument':
       return optionSentence(named(first), `cannot be ${visibleLine(second)}`);
     case 'commander.conflictingOption': {
-      const flags = [first, second].map((option) => flagOf(named(option)) ?? option);
+      const flags = [first, second].map((option) => optionFlag(named(option)) ?? option);
       return `${flags.join(' and ')} cannot be used together. Remove one of them.`;
     }
     default:
@@ -159,7 +159,7 @@ function describe(command: Command, message: string, code: string): string | und
 function argumentSentence(command: Command, index: number, problem: string): string {
   const all = command.registeredArguments;
   const given = all.map((argument, at) => (at < index ? shellWord(command.args[at] ?? '') : placeholder(argument)));
-  const usage = [ownCommand(), pathOf(command), ...given].join(' ');
+  const usage = [ownCommand(), commandPath(command), ...given].join(' ');
   return `${placeholder(all[index]!)} ${problem}: ${all[index]!.description}. Write: ${usage}`;
 }
 
@@ -172,7 +172,7 @@ function excessSentence(command: Command): string {
   const { length } = command.registeredArguments;
   const takes = ['no arguments', 'one argument'][length] ?? `${length} arguments`;
   const excess = command.args.slice(length).map((word) => visibleLine(word));
-  return `${pathOf(command)} takes ${takes}, and ${excess.join(' ')} is too much. Remove it, or put words that belong together in quotes.`;
+  return `${commandPath(command)} takes ${takes}, and ${excess.join(' ')} is too much. Remove it, or put words that belong together in quotes.`;
 }
 
 function unknownOptionSentence(command: Command, flag: string): string {
@@ -180,28 +180,28 @@ function unknownOptionSentence(command: Command, flag: string): string {
     .createHelp()
     .visibleOptions(command)
     .flatMap(({ long }) => long ?? []);
-  const fix = didYouMean(flag, flags) || ` ${ownCommand()} ${pathOf(command)} --help lists them.`;
-  return `${pathOf(command)} has no option ${visibleLine(flag)}.${fix}`;
+  const fix = didYouMean(flag, flags) || ` ${ownCommand()} ${commandPath(command)} --help lists them.`;
+  return `${commandPath(command)} has no option ${visibleLine(flag)}.${fix}`;
 }
 
 function optionSentence(option: Option | undefined, problem: string): string | undefined {
   if (option === undefined) return undefined;
   const { argChoices, flags } = option;
-  return `${flagOf(option)} ${problem}. Write: ${argChoices === undefined ? flags : `${flagOf(option)} ${argChoices.join('|')}`}`;
+  return `${optionFlag(option)} ${problem}. Write: ${argChoices === undefined ? flags : `${optionFlag(option)} ${argChoices.join('|')}`}`;
 }
 
-function flagOf(option: Option): string;
-function flagOf(option: Option | undefined): string | undefined;
-function flagOf(option: Option | undefined): string | undefined {
+function optionFlag(option: Option): string;
+function optionFlag(option: Option | undefined): string | undefined;
+function optionFlag(option: Option | undefined): string | undefined {
   return option?.long ?? option?.short;
 }
 
 /** The full name of a command, such as `mcp add`, without the name of the program. */
-function pathOf(command: Command): string {
+function commandPath(command: Command): string {
   const { parent } = command;
-  return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+  return parent === null || parent.parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
 }
 
-function programOf(command: Command): Command {
-  return command.parent === null ? command : programOf(command.parent);
+function rootCommand(command: Command): Command {
+  return command.parent === null ? command : rootCommand(command.parent);
 }

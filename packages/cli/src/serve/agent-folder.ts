@@ -12,9 +12,9 @@ import {
   type ServedAgent,
 } from '@toolscript/server';
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
-import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
+import { chooseAgent, agentSettings } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
-import { subAgentsOf } from '../agents/sub-agents.js';
+import { openSubAgents } from '../agents/sub-agents.js';
 import type { RememberedRule, RuleFolder } from '../approvals/workspace-rules.js';
 import { suspendingPolicy } from '../approvals/approvals.js';
 import type { Settings } from '../configuration/settings.js';
@@ -37,7 +37,7 @@ export interface AgentFolderOptions {
 }
 
 /** A harness, and the sub-agents whose tools it has. */
-interface Opened {
+interface OpenedAgentHarness {
   readonly harness: Harness;
   readonly subAgents: SubAgents | undefined;
 }
@@ -48,7 +48,7 @@ interface Opened {
  */
 export class AgentFolder implements AgentDirectory {
   readonly #options: AgentFolderOptions;
-  readonly #harnesses = new Map<string, Promise<Opened>>();
+  readonly #harnesses = new Map<string, Promise<OpenedAgentHarness>>();
 
   constructor(options: AgentFolderOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class AgentFolder implements AgentDirectory {
 
   async list(): Promise<readonly ServedAgent[]> {
     const agents = await this.#read(undefined);
-    return [...[...agents.values()].map((found) => this.#served(found)), this.#options.demo];
+    return [...[...agents.values()].map((found) => this.#servedAgent(found)), this.#options.demo];
   }
 
   /** Finds an agent. Default: the configured agent, or the first one whose API key is set, or the demo agent. */
@@ -65,7 +65,7 @@ export class AgentFolder implements AgentDirectory {
     if (slug === demo.config.slug) return demo;
     const agents = await this.#read(slug);
     const found = slug === undefined ? [...agents.values()].find(hasKey) : agents.get(slug);
-    if (found !== undefined) return this.#served(found);
+    if (found !== undefined) return this.#servedAgent(found);
     return slug === undefined ? demo : undefined;
   }
 
@@ -78,14 +78,12 @@ export class AgentFolder implements AgentDirectory {
     return findAgents(process.env, settings.cwd, warn, named);
   }
 
-  #served(found: FoundAgent): ServedAgent {
+  #servedAgent(found: FoundAgent): ServedAgent {
     const { config } = found;
     const problem = keyProblem(config, process.env);
     return {
       config,
       ...(problem === undefined ? {} : { problem }),
-      // A client may not name a scenario, because a scenario is a file on this machine.
-      allowsModel: (model) => !model.startsWith('scripted:'),
       open: (choices) => this.#orRefuse(() => this.#open(found, choices)),
     };
   }
@@ -94,7 +92,7 @@ export class AgentFolder implements AgentDirectory {
     try {
       return await open();
     } catch (error) {
-      throw isUsageError(error) ? new ToolscriptUsageError(error.message) : error;
+      throw isUsageError(error) ? new ToolscriptUsageError('AGENT_UNUSABLE', { problem: error.message }) : error;
     }
   }
 
@@ -102,21 +100,25 @@ export class AgentFolder implements AgentDirectory {
     const { settings, loadImage, warn } = this.#options;
     const { slug } = found.config;
     const chosen = chooseAgent(new Map([[slug, found]]), { ...settings, agent: slug }, model, process.env);
-    const own = settingsOf(settings, chosen, warn);
+    const own = agentSettings(settings, chosen, warn);
     const provider = await openModel(chosen, process.env);
     const { harness, subAgents } = await this.#harness(own, chosen.agent, expose);
     const agent: AgentConfig = { ...chosen.agent, mode: own.mode, limits: {} };
     return { agent, provider, harness, subAgents, loadImage, context: { workingDirectory: settings.cwd } };
   }
 
-  async #harness(settings: Settings, agent: AgentConfig, expose: readonly string[] | undefined): Promise<Opened> {
-    const full = await this.#opened(settings, agent);
+  async #harness(
+    settings: Settings,
+    agent: AgentConfig,
+    expose: readonly string[] | undefined,
+  ): Promise<OpenedAgentHarness> {
+    const full = await this.#openHarness(settings, agent);
     if (expose === undefined) return full;
     return { ...full, harness: full.harness.narrowed(narrowedTo(full.harness, expose).tools) };
   }
 
   /** Opens a new harness if the remembered rules have changed, so that runs that begin or resume later obey them. */
-  async #opened(settings: Settings, agent: AgentConfig): Promise<Opened> {
+  async #openHarness(settings: Settings, agent: AgentConfig): Promise<OpenedAgentHarness> {
     const { limits, expose, packs, mode, workspaceTools } = settings;
     const remembered = await this.#options.rules.list(this.#options.warn);
     const own = agent.agents === undefined ? undefined : [agent.slug, agent.agents, agent.provider];
@@ -130,9 +132,13 @@ export class AgentFolder implements AgentDirectory {
     return opening;
   }
 
-  async #make(settings: Settings, agent: AgentConfig, remembered: readonly RememberedRule[]): Promise<Opened> {
+  async #make(
+    settings: Settings,
+    agent: AgentConfig,
+    remembered: readonly RememberedRule[],
+  ): Promise<OpenedAgentHarness> {
     const { engines, parts, servers, warn } = this.#options;
-    const subAgents = await subAgentsOf(agent, { settings, cabinet: parts.cabinet, warn, waitsForDecisions: true });
+    const subAgents = await openSubAgents(agent, { settings, cabinet: parts.cabinet, warn, waitsForDecisions: true });
     const approvals = suspendingPolicy(settings, remembered);
     const shared = { ...parts, approvals, engines: sharedEngines(engines), more: subAgents?.tools };
     const { harness } = await openHarness(settings, shared);

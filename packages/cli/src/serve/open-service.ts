@@ -1,6 +1,6 @@
 import type { McpServers } from '@toolscript/mcp';
-import { createCompiler, QuickJsPool } from '@toolscript/core';
-import { present } from '@toolscript/core/protocol';
+import { createCompiler, QuickJsPool } from '@toolscript/core/internal';
+import { present } from '@toolscript/core/internal';
 import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
 import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
@@ -25,12 +25,12 @@ import { obtainServerToken } from './server-token.js';
 
 export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   /** The folder of the coding tools. Without it, the server offers only the demo agent. */
-  workspace?: string;
-  workers?: number;
+  workspace?: string | undefined;
+  workers?: number | undefined;
   /** The maximum number of concurrent runs of one principal. */
-  runsPerPrincipal?: number;
+  runsPerPrincipal?: number | undefined;
   /** The roles of this process. Default: all roles. */
-  roles?: readonly ServerRole[];
+  roles?: readonly ServerRole[] | undefined;
 }
 
 type App = Awaited<ReturnType<typeof createServer>>;
@@ -48,10 +48,10 @@ export interface OpenService {
 export async function openService(flags: ServiceFlags, warn: (message: string) => void): Promise<OpenService> {
   const settings = await loadSettings(flags.workspace === undefined ? {} : { cwd: flags.workspace }, process.env, warn);
   const workspace = flags.workspace === undefined ? '' : settings.cwd;
-  const database = await openStorage(flags, process.env, warn);
+  const database = await openStorage(flags, process.env);
   const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
-  const auth = await serverAccess(flags, keysOf(database, kept), token);
+  const auth = await serverAccess(flags, serverKeys(database, kept), token);
   const audit = openServiceAudit(database.audit, process.env, warn);
   const parts = {
     kept,
@@ -64,7 +64,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const agents = await openAgents(settings, { ...parts, servers: mcp.servers, rules }, workspace !== '', warn);
   const undoing = await openUndoing(settings, { ...parts, engines: sharedEngines(agents.engines) }, workspace !== '');
   const page = pageFolder();
-  const { suggestRule } = await import('@toolscript/tools');
+  const { suggestRules } = await import('@toolscript/tools');
   const app = await createServer({
     stores: database.stores,
     events: database.log,
@@ -75,7 +75,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     auth,
     audit,
     workspace,
-    ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRule, warn) }),
+    ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRules, warn) }),
     ...(undoing === undefined ? {} : { undo: undoing.undo }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
@@ -99,7 +99,7 @@ async function openUndoing(settings: Settings, parts: Parameters<typeof openUndo
 }
 
 /** The API keys of the database and those of the data folder, which stay valid on this machine. */
-function keysOf({ keys }: Storage, { folder }: PersistentState): ApiKeyStore {
+function serverKeys({ keys }: Storage, { folder }: PersistentState): ApiKeyStore {
   const own = new KeyFolder(folder.keysFolder);
   return keys === undefined ? own : joinKeys([keys, own]);
 }

@@ -1,14 +1,9 @@
-import {
-  present,
-  ToolscriptUsageError,
-  type EventLog,
-  type HarnessStore,
-  type ServiceStores,
-} from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
 import type { ApiKeyStore, AuditTable } from '@toolscript/server/access';
 import type { Environment } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
-import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
+import { openSealedDatabase, ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
 /** The storage of a server's conversations. */
@@ -16,32 +11,28 @@ export interface Storage {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   /** The scripts of the conversations; undefined if they are in the data folder. */
-  readonly scripts?: HarnessStore;
+  readonly scripts?: HarnessStore | undefined;
   /** The API keys of all servers of a database; undefined if the keys are in the data folder. */
-  readonly keys?: ApiKeyStore;
+  readonly keys?: ApiKeyStore | undefined;
   /** The audit log of all servers of a database; undefined if the log is in the data folder. */
-  readonly audit?: AuditTable;
+  readonly audit?: AuditTable | undefined;
   close(): Promise<void>;
 }
 
 export interface StorageFlags {
   /** The URL of the database. Default: a file in the data folder. */
-  store?: string;
+  store?: string | undefined;
   /** The URL of the service for live events. Default: live events go through the database. */
-  events?: string;
+  events?: string | undefined;
 }
 
 /** Opens the database and the live events. Throws a UsageError if one of them cannot be opened. */
-export async function openStorage(
-  { store, events }: StorageFlags,
-  environment: Environment,
-  warn: (message: string) => void,
-): Promise<Storage> {
-  const database = await openStores(store, environment, warn);
+export async function openStorage({ store, events }: StorageFlags, environment: Environment): Promise<Storage> {
+  const database = await openStores(store, environment);
   if (events === undefined) return database;
   try {
-    const { openEventLog } = await import('@toolscript/server/stores');
-    const log = await opened('--events', openEventLog(events));
+    const { openEventLog } = await import('@toolscript/service/stores');
+    const log = await openForOption('--events', openEventLog(events));
     const { stores, scripts, keys, audit } = database;
     const close = async () => {
       await log.close();
@@ -54,17 +45,12 @@ export async function openStorage(
   }
 }
 
-async function openStores(
-  url: string | undefined,
-  environment: Environment,
-  warn: (message: string) => void,
-): Promise<Storage> {
-  if (url === undefined) return ThreadDatabase.open(environment, warn);
-  const { openDatabase } = await import('@toolscript/server/stores');
-  return opened('--store', openDatabase(url));
+async function openStores(url: string | undefined, environment: Environment): Promise<Storage> {
+  if (url === undefined) return ThreadDatabase.open(environment);
+  return openForOption('--store', openSealedDatabase(url, environment));
 }
 
-async function opened<Value>(option: string, opening: Promise<Value>): Promise<Value> {
+async function openForOption<Value>(option: string, opening: Promise<Value>): Promise<Value> {
   try {
     return await throughStore(opening);
   } catch (error) {

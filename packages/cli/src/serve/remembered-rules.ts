@@ -1,12 +1,12 @@
 import type { RememberedRules } from '@toolscript/server/access';
-import { WorkspaceRules, type RuleFolder, type SuggestRule } from '../approvals/workspace-rules.js';
+import { WorkspaceRules, type RuleFolder, type SuggestRules } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 
 /** The remembered approvals of the workspace, for the server's API. */
 export function rememberedRules(
   folder: RuleFolder,
   { rules: own }: Pick<Settings, 'rules'>,
-  suggestRule: SuggestRule,
+  suggestRules: SuggestRules,
   warn: (message: string) => void,
 ): RememberedRules {
   const list = async () => {
@@ -17,8 +17,8 @@ export function rememberedRules(
     list,
     suggest(tool, call) {
       const rules = new WorkspaceRules(own, [], folder);
-      rules.know(() => [tool], suggestRule);
-      const rule = rules.suggest(call);
+      rules.know(() => [tool], suggestRules);
+      const [rule] = rules.suggest(call);
       return rule && { covers: rule.covers, add: () => folder.add(rule) };
     },
     async delete(ruleId) {

@@ -6,7 +6,7 @@ import { emptyFolder } from '../configuration/workspace-folder.js';
 import { GatewayRefresh } from '../mcp/gateway-refresh.js';
 import { makeGateway, SERVERS_WAIT_MS, type GatewayParts } from '../mcp/open-gateway.js';
 import { openServers } from '../mcp/open-servers.js';
-import { endpointOf } from '../mcp/serve-gateway.js';
+import { gatewayEndpoint } from '../mcp/serve-gateway.js';
 
 /** The MCP servers of a service. The service's agents use their tools, and so do MCP clients at `/mcp`. */
 export class ServedServers {
@@ -48,7 +48,7 @@ export class ServedServers {
       warn: this.#warn,
     });
     this.#harness = harness;
-    return endpointOf(gateway.serveHttp());
+    return gatewayEndpoint(gateway.serveHttp());
   }
 
   async close(): Promise<void> {

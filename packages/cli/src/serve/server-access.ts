@@ -7,13 +7,13 @@ import { UsageError } from '../usage-error.js';
 
 export interface AccessFlags {
   /** The address to listen on. Default: an address that only this machine can reach. */
-  host?: string;
+  host?: string | undefined;
   /** Additional host names of the server. */
-  allowHost?: readonly string[];
+  allowHost?: readonly string[] | undefined;
   /** Origins of pages that may call the server. */
-  allowOrigin?: readonly string[];
+  allowOrigin?: readonly string[] | undefined;
   /** Addresses of the proxies in front of the server. */
-  trustedProxy?: readonly string[];
+  trustedProxy?: readonly string[] | undefined;
 }
 
 /**

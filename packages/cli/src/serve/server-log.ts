@@ -4,8 +4,8 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface LogFlags {
-  logLevel?: string;
-  logRequests?: boolean;
+  logLevel?: string | undefined;
+  logRequests?: boolean | undefined;
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

@@ -3,10 +3,10 @@ import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
 /** The owner of a script. `principal` is omitted for the user of this machine. */
-type ScriptOwner = { readonly principal?: string };
+type ScriptOwner = { readonly principal?: string | undefined };
 
 /** All readable details of a stored script. Throws a UsageError if the script does not exist. */
-export async function inspectKept(
+export async function inspectStoredScript(
   harness: Pick<Harness, 'inspect'>,
   scriptId: string,
   owner: ScriptOwner = {},
@@ -25,7 +25,7 @@ export async function inspectWhole(
   scriptId: string,
   owner: ScriptOwner = {},
 ): Promise<KeptScriptDetails> {
-  const details = await inspectKept(harness, scriptId, owner);
+  const details = await inspectStoredScript(harness, scriptId, owner);
   const { problem, state } = details;
   if (problem !== undefined && (state === 'suspended' || state === 'damaged'))
     throw new UsageError(`${scriptId} cannot be opened: ${problem}. ${deleteHint(scriptId)}`);
@@ -36,7 +36,7 @@ export async function inspectWhole(
  * The owner of a script, which may be the principal of a server's API key: the user of this machine sees and decides
  * the scripts of all keys.
  */
-export function ownerOf({ principal }: Pick<KeptScript, 'principal'>): ScriptOwner {
+export function scriptOwner({ principal }: Pick<KeptScript, 'principal'>): ScriptOwner {
   return principal === undefined ? {} : { principal };
 }
 

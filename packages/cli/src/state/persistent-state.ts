@@ -1,8 +1,10 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
-import { mkdir, readFile, readdir, rm, unlink, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileStore, obtainKeyFile, pruneScripts, readKeyFile } from '@toolscript/core';
-import { isScriptId, type HarnessStore } from '@toolscript/core/protocol';
+import { fileStore, pruneScripts } from '@toolscript/core';
+import { obtainKeyFile, readKeyFile, writePrivateFile } from '@toolscript/core/internal';
+import { isScriptId } from '@toolscript/core/internal';
+import type { HarnessStore } from '@toolscript/core/protocol';
 import { AuditFile } from '@toolscript/server/access';
 import { z } from 'zod';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
@@ -68,7 +70,7 @@ class ScriptStore implements HarnessStore {
   readonly claim: Claims;
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
-  readonly #held = new Map<string, number>();
+  readonly #heldScripts = new Map<string, number>();
   /** True after this process has stored data of a script. */
   hasKept = false;
   #isLeft = false;
@@ -84,13 +86,13 @@ class ScriptStore implements HarnessStore {
         this.#demandStaying();
         if (fromEpoch === 0 && this.#origin !== undefined) await origins.note(scriptId, this.#origin);
         const taken = await store.claim.take(scriptId, fromEpoch, options);
-        if (taken !== undefined) this.#held.set(scriptId, taken.epoch);
+        if (taken !== undefined) this.#heldScripts.set(scriptId, taken.epoch);
         return taken;
       },
       renew: (scriptId, epoch) => store.claim.renew(scriptId, epoch),
       release: async (scriptId, epoch) => {
         if (this.#isLeft) return;
-        if (this.#held.get(scriptId) === epoch) this.#held.delete(scriptId);
+        if (this.#heldScripts.get(scriptId) === epoch) this.#heldScripts.delete(scriptId);
         await store.claim.release(scriptId, epoch);
       },
     };
@@ -116,8 +118,8 @@ class ScriptStore implements HarnessStore {
   }
 
   /** The scripts that this process has claimed. */
-  get held(): readonly string[] {
-    return [...this.#held.keys()];
+  get heldScripts(): readonly string[] {
+    return [...this.#heldScripts.keys()];
   }
 
   get isLeft(): boolean {
@@ -151,7 +153,7 @@ const OriginSchema = z.strictObject({
 export type Origin = z.infer<typeof OriginSchema>;
 
 /** The folder in which to inspect a script: the script's workspace if it still exists, or else the current folder. */
-export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
+export async function originFolder(origin: Origin | undefined): Promise<{ cwd?: string | undefined }> {
   return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
 }
 
@@ -164,8 +166,7 @@ class OriginFolder {
   }
 
   async note(scriptId: string, origin: Origin): Promise<void> {
-    await mkdir(this.#path, { recursive: true, mode: 0o700 });
-    await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
+    await writePrivateFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`);
   }
 
   /** The origin of a script; undefined if it is unknown. */
@@ -234,7 +235,7 @@ export function suspensionKeys(path: string, environment: Environment): Suspensi
 function environmentSecrets(environment: Environment): readonly string[] {
   const text = environment[VARIABLE] ?? '';
   const secrets = text === '' ? [] : text.split(',').map((secret) => secret.trim());
-  // defence: sealing-secrets-are-long, without it: return secrets;
+  // defence: sealing-secrets-are-long
   if (secrets.every((secret) => secret.length >= MIN_LENGTH)) return secrets;
   throw new UsageError(
     `${VARIABLE} contains a secret of fewer than ${MIN_LENGTH} characters. Create a longer one: openssl rand -base64 32. Separate several secrets with commas: the first one seals, and each one opens.`,

@@ -7,7 +7,7 @@ export interface Piece {
 
 export type Mark = (text: string) => string;
 
-export function markOf({ look }: Piece, { bold, italic, cyan, dim }: Style): Mark {
+export function pieceMark({ look }: Piece, { bold, italic, cyan, dim }: Style): Mark {
   switch (look) {
     case 'plain':
       return (text) => text;
@@ -27,8 +27,14 @@ const MAYBE = /`|(?<![\p{L}\p{N}_*])\*|(?<![\p{L}\p{N}\])])\[/u;
 
 const WHOLE = [
   { pattern: /^(`+)(?!`)(.+?)(?<!`)\1(?!`)/u, pieces: ([, , code = '']: string[]) => [piece(code, 'code')] },
-  { pattern: /^\*\*(?=\S)([^*]*[^*\s])\*\*(?!\*)/u, pieces: ([, text = '']: string[]) => [...styled(text, 'bold')] },
-  { pattern: /^\*(?=[^\s*])([^*]*[^*\s])\*(?!\*)/u, pieces: ([, text = '']: string[]) => [...styled(text, 'italic')] },
+  {
+    pattern: /^\*\*(?=\S)([^*]*[^*\s])\*\*(?!\*)/u,
+    pieces: ([, text = '']: string[]) => [...styledPieces(text, 'bold')],
+  },
+  {
+    pattern: /^\*(?=[^\s*])([^*]*[^*\s])\*(?!\*)/u,
+    pieces: ([, text = '']: string[]) => [...styledPieces(text, 'italic')],
+  },
   {
     pattern: /^\[([^[\]]+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)/u,
     pieces: ([, text = '', href = '']: string[]) =>
@@ -95,7 +101,7 @@ export function inlinePieces(text: string): Piece[] {
   return [...reader.push(text), ...reader.end()];
 }
 
-function* styled(text: string, look: Piece['look']): Generator<Piece> {
+function* styledPieces(text: string, look: Piece['look']): Generator<Piece> {
   for (const inner of inlinePieces(text)) yield inner.look === 'plain' ? piece(inner.text, look) : inner;
 }
 

@@ -1,4 +1,4 @@
-import { InlineReader, inlinePieces, markOf, type Mark, type Piece } from './inline-markdown.js';
+import { InlineReader, inlinePieces, pieceMark, type Mark, type Piece } from './inline-markdown.js';
 import type { Style } from './screen.js';
 import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
@@ -55,7 +55,7 @@ export class MarkdownStream {
   /** The white space before the line's first visible character, with tabs as spaces. */
   #lead = '';
   /** The text after the lead that is not shown yet. */
-  #held = '';
+  #heldText = '';
   /** The open code fence, if any. */
   #fence: { readonly sign: string; readonly indent: number } | undefined;
   /** The lines of a possible table. They are a table if the second line is a separator. */
@@ -76,7 +76,7 @@ export class MarkdownStream {
   /** Ends the text. If text was shown, the screen is then at the start of a line. */
   end(): void {
     this.#take(this.#visible.end());
-    if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
+    if (this.#lead !== '' || this.#heldText !== '' || this.#reading.type === 'running') this.#endLine();
     this.#endTable();
   }
 
@@ -90,11 +90,11 @@ export class MarkdownStream {
   }
 
   #add(text: string): void {
-    const isLead = this.#reading.type === 'beginning' && this.#held === '';
+    const isLead = this.#reading.type === 'beginning' && this.#heldText === '';
     const blanks = isLead ? (/^\s*/u.exec(text)?.[0] ?? '') : '';
     this.#lead += blanks.replaceAll('\t', '    ');
-    this.#held += text.slice(blanks.length);
-    if (this.#held === '') return;
+    this.#heldText += text.slice(blanks.length);
+    if (this.#heldText === '') return;
     if (this.#reading.type === 'beginning') this.#begin();
     if (this.#reading.type === 'running') this.#run(this.#reading);
   }
@@ -103,14 +103,14 @@ export class MarkdownStream {
     const kind = this.#wholeKind();
     if (kind !== 'table') this.#endTable();
     if (kind !== undefined) this.#reading = { type: 'whole', kind };
-    else if (this.#held.length >= MAX_OPENING || LINE.decided.test(this.#held)) this.#start();
+    else if (this.#heldText.length >= MAX_OPENING || LINE.decided.test(this.#heldText)) this.#start();
   }
 
   #wholeKind(): WholeKind | undefined {
     if (this.#fence !== undefined) return 'fenced';
-    if (LINE.fence.test(this.#held)) return 'fence';
-    if (this.#isShallow()) return this.#held.startsWith('|') ? 'table' : undefined;
-    return this.#isIndentedCode() && !LINE.halfFence.test(this.#held) ? 'code' : undefined;
+    if (LINE.fence.test(this.#heldText)) return 'fence';
+    if (this.#isShallow()) return this.#heldText.startsWith('|') ? 'table' : undefined;
+    return this.#isIndentedCode() && !LINE.halfFence.test(this.#heldText) ? 'code' : undefined;
   }
 
   #isShallow(): boolean {
@@ -122,8 +122,8 @@ export class MarkdownStream {
   }
 
   #run({ mark, inline }: Running): void {
-    const pieces = inline.push(this.#held);
-    this.#held = '';
+    const pieces = inline.push(this.#heldText);
+    this.#heldText = '';
     this.#show(pieces, mark);
   }
 
@@ -131,7 +131,7 @@ export class MarkdownStream {
     if (this.#reading.type !== 'running') this.#wholeLine();
     if (this.#reading.type === 'running') this.#endRunning(this.#reading);
     this.#lead = '';
-    this.#held = '';
+    this.#heldText = '';
     this.#reading = { type: 'beginning' };
   }
 
@@ -143,18 +143,18 @@ export class MarkdownStream {
 
   #wholeLine(): void {
     if (this.#fence !== undefined) return this.#fencedLine(this.#fence);
-    if (this.#held === '') return this.#blankLine();
+    if (this.#heldText === '') return this.#blankLine();
     const kind = this.#reading.type === 'whole' ? this.#reading.kind : undefined;
     if (kind === 'table') return this.#tableLine();
     if (kind === 'fence' && this.#openFence()) return;
     if (this.#isIndentedCode()) return this.#codeLine();
-    if (this.#isShallow() && LINE.rule.test(this.#held)) return this.#ruleLine();
+    if (this.#isShallow() && LINE.rule.test(this.#heldText)) return this.#ruleLine();
     this.#start();
   }
 
   /** Starts a line of running text. The line's markers become the prefix of its screen lines. */
   #start(): void {
-    const opening = this.#held.slice(0, MAX_OPENING);
+    const opening = this.#heldText.slice(0, MAX_OPENING);
     const [item, sign = ''] = LINE.item.exec(opening) ?? [];
     const heading = this.#isShallow() ? LINE.heading.exec(opening)?.[0] : undefined;
     if (item !== undefined) this.#isInList = true;
@@ -171,7 +171,7 @@ export class MarkdownStream {
   }
 
   #startRunning(sign: string, shown: string, below = ' '.repeat(textWidth(shown)), mark: Mark = (text) => text): void {
-    this.#held = this.#held.slice(sign.length);
+    this.#heldText = this.#heldText.slice(sign.length);
     this.#wrap.setPrefix(shown);
     this.#wrap.startLine();
     this.#wrap.setPrefix(below);
@@ -180,7 +180,7 @@ export class MarkdownStream {
 
   #show(pieces: readonly Piece[], mark: Mark): void {
     for (const piece of pieces) {
-      const own = markOf(piece, this.#style);
+      const own = pieceMark(piece, this.#style);
       this.#wrap.add(piece.text, piece.look === 'plain' ? mark : (text) => mark(own(text)));
     }
   }
@@ -209,8 +209,8 @@ export class MarkdownStream {
    * backtick.
    */
   #openFence(): boolean {
-    const sign = LINE.fence.exec(this.#held)?.[0] ?? '';
-    const info = this.#held.slice(sign.length).trim();
+    const sign = LINE.fence.exec(this.#heldText)?.[0] ?? '';
+    const info = this.#heldText.slice(sign.length).trim();
     if (sign.startsWith('`') && info.includes('`')) return false;
     this.#leaveList();
     if (info !== '') this.#plainLine(info, this.#style.dim);
@@ -219,13 +219,13 @@ export class MarkdownStream {
   }
 
   #fencedLine({ sign, indent }: { readonly sign: string; readonly indent: number }): void {
-    const end = this.#held.trimEnd();
+    const end = this.#heldText.trimEnd();
     if (end.length >= sign.length && end === sign.charAt(0).repeat(end.length)) this.#fence = undefined;
-    else this.#plainLine(this.#lead.slice(indent) + this.#held, this.#style.cyan);
+    else this.#plainLine(this.#lead.slice(indent) + this.#heldText, this.#style.cyan);
   }
 
   #codeLine(): void {
-    this.#plainLine(this.#lead.slice(CODE_INDENT) + this.#held, this.#style.cyan);
+    this.#plainLine(this.#lead.slice(CODE_INDENT) + this.#heldText, this.#style.cyan);
     this.#above = 'code';
   }
 
@@ -236,8 +236,8 @@ export class MarkdownStream {
 
   #tableLine(): void {
     this.#leaveList();
-    if (this.#table.length === 1 && !isSeparator(this.#held)) this.#endTable();
-    this.#table.push(this.#lead + this.#held);
+    if (this.#table.length === 1 && !isSeparator(this.#heldText)) this.#endTable();
+    this.#table.push(this.#lead + this.#heldText);
   }
 
   #endTable(): void {
@@ -245,7 +245,7 @@ export class MarkdownStream {
     this.#table = [];
     if (head === undefined) return;
     if (separator === undefined) return this.#plainLine(head, (text) => text, '');
-    const rows = [head, ...others].map(cellsOf);
+    const rows = [head, ...others].map(rowCells);
     const widths = this.#columnWidths(rows);
     for (const [index, cells] of rows.entries()) {
       const line = cells.map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell))));
@@ -276,7 +276,7 @@ function isSeparator(line: string): boolean {
   return cellTexts(line).every((cell) => /^:?-+:?$/u.test(cell));
 }
 
-function cellsOf(line: string): string[] {
+function rowCells(line: string): string[] {
   return cellTexts(line).map((cell) =>
     inlinePieces(cell.replaceAll(String.raw`\|`, '|'))
       .map(({ text }) => text)

@@ -2,18 +2,18 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { visibleWord } from './untrusted.js';
 
-let known: string | undefined;
+let knownCommand: string | undefined;
 
 /**
  * The command that starts this program: its name, npx with its name, or node with its file. Printed commands begin with
  * it, so that users can paste them.
  */
 export function ownCommand(): string {
-  known ??= commandOf(process.argv[1], process.env);
-  return known;
+  knownCommand ??= startCommand(process.argv[1], process.env);
+  return knownCommand;
 }
 
-export function commandOf(program: string | undefined, environment: NodeJS.ProcessEnv): string {
+export function startCommand(program: string | undefined, environment: NodeJS.ProcessEnv): string {
   // npx adds its own folders to the PATH of the programs that it starts. The user's shell does not have these folders.
   if (environment['npm_command'] === 'exec') return 'npx toolscript';
   const folders = (environment['PATH'] ?? '').split(delimiter);

@@ -2,9 +2,9 @@ import { cutToWidth } from './width.js';
 
 /** The members of a stream that a screen uses. */
 export interface OutputStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
   write(text: string): unknown;
 }
 
@@ -26,7 +26,7 @@ export class Screen {
   #atLineStart = true;
   #live = '';
   #isDrawn = false;
-  #held: (() => void)[] | undefined;
+  #heldWrites: (() => void)[] | undefined;
 
   constructor(out: OutputStream, err: OutputStream, environment: Environment) {
     this.#out = out;
@@ -50,7 +50,7 @@ export class Screen {
 
   write(text: string): void {
     if (text === '') return;
-    if (this.#held !== undefined) return void this.#held.push(() => this.write(text));
+    if (this.#heldWrites !== undefined) return void this.#heldWrites.push(() => this.write(text));
     this.#erase();
     this.#out.write(text);
     this.#atLineStart = text.endsWith('\n');
@@ -59,7 +59,7 @@ export class Screen {
 
   /** Ends an unfinished line. */
   toLineStart(): void {
-    if (this.#held !== undefined) return void this.#held.push(() => this.toLineStart());
+    if (this.#heldWrites !== undefined) return void this.#heldWrites.push(() => this.toLineStart());
     if (!this.#atLineStart) this.write('\n');
   }
 
@@ -70,7 +70,7 @@ export class Screen {
 
   /** Writes a line to stderr. */
   warn(text: string): void {
-    if (this.#held !== undefined) return void this.#held.push(() => this.warn(text));
+    if (this.#heldWrites !== undefined) return void this.#heldWrites.push(() => this.warn(text));
     this.#erase();
     if (this.isTerminal && this.#err.isTTY === true) this.toLineStart();
     this.#err.write(`${text}\n`);
@@ -83,7 +83,7 @@ export class Screen {
   /** Sets the line that a terminal shows below all other output. */
   setLive(text: string): void {
     this.#live = text;
-    if (this.#held !== undefined) return;
+    if (this.#heldWrites !== undefined) return;
     this.#erase();
     this.#draw();
   }
@@ -92,12 +92,12 @@ export class Screen {
   hold(): void {
     this.#erase();
     this.toLineStart();
-    if (this.isTerminal) this.#held ??= [];
+    if (this.isTerminal) this.#heldWrites ??= [];
   }
 
   release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
+    const held = this.#heldWrites ?? [];
+    this.#heldWrites = undefined;
     for (const write of held) write();
     this.#draw();
   }

@@ -1,4 +1,4 @@
-import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/internal';
 
 /**
  * Text of a script, a model, a tool or a file may contain characters that control a terminal, or that disguise the
@@ -35,7 +35,7 @@ export function visibleTitle(text: string): string {
 
 /** Makes a name safe to print on one line. Escapes even the hidden characters of emoji: no two names may look alike. */
 export function visibleLine(text: string): string {
-  // defence: lines-show-invisible, without it: return visible(onOneLine(text)).replace(ANY_HIDDEN, (found) => found);
+  // defence: lines-show-invisible
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
 }
 
@@ -45,23 +45,23 @@ export function visibleWord(text: string): string {
 }
 
 function onOneLine(text: string): string {
-  return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
+  return text.replace(/\s+/gu, (run) => (run.includes('\n') ? ' ' : run.replaceAll('\t', ' ')));
 }
 
 /** Applies `visible` to text that arrives in chunks. Buffers characters whose escaping depends on the next chunk. */
 export class VisibleStream {
-  #held = '';
+  #heldText = '';
 
   push(piece: string): string {
-    const text = this.#held + piece;
+    const text = this.#heldText + piece;
     const held = /[0-9#*\r]?[^\x00-\x7f]{0,12}$/u.exec(text)?.[0] ?? '';
-    this.#held = held;
+    this.#heldText = held;
     return visible(text.slice(0, text.length - held.length));
   }
 
   end(): string {
-    const rest = visible(this.#held);
-    this.#held = '';
+    const rest = visible(this.#heldText);
+    this.#heldText = '';
     return rest;
   }
 }

@@ -1,12 +1,8 @@
-import type {
-  EventLog,
-  ServiceStores,
-  Thread as StoredThread,
-  ThreadPage,
-  ThreadQuery,
-} from '@toolscript/core/protocol';
-import { allOf, LOCAL_PRINCIPAL } from '@toolscript/server/runs';
-import type { OpenDatabase } from '@toolscript/server/stores';
+import type { EventLog, ServiceStores, Thread as StoredThread } from '@toolscript/core/protocol';
+import type { ThreadPage, ThreadQuery } from '@toolscript/core/ports';
+import { suspensionSeal } from '@toolscript/core/internal';
+import { allPageItems, LOCAL_PRINCIPAL } from '@toolscript/service';
+import type { OpenDatabase } from '@toolscript/service/stores';
 import { dataFolder } from '../configuration/locations.js';
 import { currentFolder } from '../configuration/workspace-folder.js';
 import { theOne } from '../state/find-script.js';
@@ -14,8 +10,15 @@ import type { Environment } from '../terminal/screen.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { importThreads } from './import-threads.js';
-import { ThreadFiles } from './thread-files.js';
+
+/** Opens a database in which decisions are authenticated with the user's suspension key. */
+export async function openSealedDatabase(url: string, environment: Environment): Promise<OpenDatabase> {
+  const { openDatabase } = await import('@toolscript/service/stores');
+  const { suspensionKeys } = await import('../state/persistent-state.js');
+  return openDatabase(url, {
+    seal: suspensionSeal(() => suspensionKeys(dataFolder(environment).keyFile, environment)),
+  });
+}
 
 /** The user's conversations. */
 export class ThreadDatabase {
@@ -23,43 +26,26 @@ export class ThreadDatabase {
   /** The live events of runs, for servers that use the same data folder. */
   readonly log: EventLog;
   readonly #database: OpenDatabase;
-  readonly #files: ThreadFiles;
 
-  private constructor(database: OpenDatabase, files: ThreadFiles) {
+  private constructor(database: OpenDatabase) {
     this.stores = database.stores;
     this.log = database.log;
     this.#database = database;
-    this.#files = files;
   }
 
-  /**
-   * Opens the database, and imports the conversations that earlier versions of Toolscript stored in files. Throws a
-   * UsageError if the database cannot be opened.
-   */
-  static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
+  /** Opens the database. Throws a UsageError if it cannot be opened. */
+  static async open(environment: Environment): Promise<ThreadDatabase> {
     // The worker thread of the database cannot start without a current folder.
     currentFolder();
-    const { databaseFile, threadsFolder, importedThreadsFolder } = dataFolder(environment);
-    const { openDatabase } = await import('@toolscript/server/stores');
-    let importedAt: number | undefined;
-    const now = () => importedAt ?? Date.now();
-    const database = await throughStore(openDatabase(`libsql:${databaseFile}`, { now }));
-    const files = new ThreadFiles(threadsFolder, importedThreadsFolder);
-    try {
-      await throughStore(importThreads(database.stores, files, { warn, setTime: (time) => (importedAt = time) }));
-      importedAt = undefined;
-      return new ThreadDatabase(database, files);
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
+    const { databaseFile } = dataFolder(environment);
+    return new ThreadDatabase(await throughStore(openSealedDatabase(`libsql:${databaseFile}`, environment)));
   }
 
   /** The threads, the most recently changed one first. */
   list(query: Pick<ThreadQuery, 'workspace' | 'text'> = {}): Promise<StoredThread[]> {
     const { threads } = this.stores;
     return throughStore(
-      allOf<ThreadPage, StoredThread>(
+      allPageItems<ThreadPage, StoredThread>(
         (after) => threads.list({ principal: LOCAL_PRINCIPAL, ...query, ...after }),
         (page) => page.threads,
       ),
@@ -97,9 +83,7 @@ export class ThreadDatabase {
     await throughStore(this.stores.threads.rename(threadId, title));
   }
 
-  /** Deletes a thread, and the file in which an earlier version of Toolscript stored it. */
   async delete({ threadId }: StoredThread): Promise<void> {
-    this.#files.delete(threadId);
     await throughStore(this.#delete(threadId));
   }
 
@@ -113,14 +97,15 @@ export class ThreadDatabase {
 }
 
 /**
- * Waits for work on the database. If the database is unavailable, throws a UsageError with the database's message,
- * which names the cause and the fix.
+ * Waits for work on the database. If the database is unavailable, or another process works on the conversation, throws
+ * a UsageError with the message, which names the cause and the fix.
  */
 export async function throughStore<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof Error && error.name === 'StoreUnavailableError') throw new UsageError(visible(error.message));
+    const isExpected = error instanceof Error && ['StoreUnavailableError', 'ThreadHeldError'].includes(error.name);
+    if (isExpected) throw new UsageError(visible(error.message));
     throw error;
   }
 }

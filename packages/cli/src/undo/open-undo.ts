@@ -23,7 +23,7 @@ export async function openUndo(settings: Settings, parts: Parts): Promise<OpenUn
   let opening: ReturnType<typeof openHarness> | undefined;
   const harness = async () => (await (opening ??= openHarness(settings, parts))).harness;
   return {
-    undo: new FolderUndo({ workspace, harness, approvals: confirmed(settings), tools }),
+    undo: new FolderUndo({ workspace, harness, approvals: confirmedPolicy(settings), tools }),
     close: async () => {
       await (await opening)?.harness.close();
     },
@@ -31,6 +31,6 @@ export async function openUndo(settings: Settings, parts: Parts): Promise<OpenUn
 }
 
 /** The policy for an undo that the user has confirmed: only `deny` still applies. */
-function confirmed({ approve, rules }: Settings): ApprovalPolicy {
+function confirmedPolicy({ approve, rules }: Settings): ApprovalPolicy {
   return withoutAsking(approve === 'deny' ? 'deny' : 'auto', rules);
 }

@@ -36,13 +36,13 @@ export class FolderUndo implements ScriptUndo {
     this.#options = options;
   }
 
-  async preview(request: UndoRequest & { readonly diff?: boolean }): Promise<UndoReport | undefined> {
+  async preview(request: UndoRequest & { readonly diff?: boolean | undefined }): Promise<UndoReport | undefined> {
     const { workspace, tools } = this.#options;
     const { scriptId, direction, diff = false } = request;
-    const calls = await this.#callsOf(request);
+    const calls = await this.#revertibleCalls(request);
     if (calls === undefined || 'refused' in calls) return calls && refusedReport(request, calls);
     const plan = await tools.planUndo(workspace, scriptId, { direction, diff });
-    const report = { ...reportOf(request, plan, calls), isDone: false };
+    const report = { ...undoReport(request, plan, calls), isDone: false };
     if ('refused' in plan) return isOnlyFiles(plan, report) ? refusedReport(request, plan, report) : report;
     return plan.conflicts.length === 0 ? report : refusedReport(request, tools.conflictRefusal(plan), report);
   }
@@ -50,11 +50,11 @@ export class FolderUndo implements ScriptUndo {
   async undo(request: UndoRequest & { readonly planId?: string | undefined }): Promise<UndoReport | undefined> {
     const { workspace, tools } = this.#options;
     const { scriptId, direction, planId } = request;
-    const calls = await this.#callsOf(request);
+    const calls = await this.#revertibleCalls(request);
     if (calls === undefined || 'refused' in calls) return calls && refusedReport(request, calls);
     const options = { direction, ...(planId === undefined ? {} : { planId }) };
     const done = await tools.undoChanges(workspace, scriptId, options);
-    const report = reportOf(request, done, calls);
+    const report = undoReport(request, done, calls);
     if ('refused' in done && isOnlyFiles(done, report)) return refusedReport(request, done, report);
     return report.calls.length === 0 ? { ...report, isDone: true } : this.#revert(request, report);
   }
@@ -69,7 +69,7 @@ export class FolderUndo implements ScriptUndo {
     const whyNot = reverted.ok ? undefined : reverted.error.message;
     const left = report.calls
       .filter((call) => !isDone(call))
-      .map((call) => ({ ...call, reason: whyNot ?? reasonOf(ended, call.callId) }));
+      .map((call) => ({ ...call, reason: whyNot ?? undoFailureReason(ended, call.callId) }));
     return {
       ...report,
       isDone: true,
@@ -79,7 +79,7 @@ export class FolderUndo implements ScriptUndo {
   }
 
   /** The calls with effects, newest first; none for a redo. Undefined if the script does not exist. */
-  async #callsOf({
+  async #revertibleCalls({
     scriptId,
     principal,
     direction,
@@ -93,7 +93,7 @@ export class FolderUndo implements ScriptUndo {
   }
 }
 
-function reasonOf(ended: readonly RevertibleCall[], callId: string): string {
+function undoFailureReason(ended: readonly RevertibleCall[], callId: string): string {
   return ended.find((call) => call.callId === callId)?.reason ?? 'a later call could not be undone';
 }
 
@@ -110,7 +110,7 @@ function isOnlyFiles({ refused }: UndoRefusal, { calls }: UndoReport): boolean {
   return calls.length === 0 || (refused !== 'nothing_recorded' && refused !== 'already_undone');
 }
 
-function reportOf(
+function undoReport(
   { scriptId, direction }: Script,
   plan: UndoPlan | UndoRefusal,
   calls: readonly RevertibleCall[],
@@ -125,22 +125,22 @@ function reportOf(
     files: [...files.files],
     conflicts: [...files.conflicts],
     notUndoable: [...files.notUndoable],
-    calls: calls.filter(({ status }) => status === 'revertible').map(shown),
+    calls: calls.filter(({ status }) => status === 'revertible').map(shownCall),
     notUndone: calls
       .filter(
         ({ status, tool }) =>
           status !== 'revertible' && status !== 'reverted' && !(isRecorded && RECORDING.includes(tool)),
       )
-      .map(shown),
+      .map(shownCall),
   };
 }
 
-function shown({ callId, tool, line, reason }: RevertibleCall) {
+function shownCall({ callId, tool, line, reason }: RevertibleCall) {
   const why = COMMANDS.includes(tool) ? 'the files that its program changed are not recorded' : reason;
   return { callId, tool, ...(line === undefined ? {} : { line }), ...(why === undefined ? {} : { reason: why }) };
 }
 
 function refusedReport(script: Script, { refused, message, conflicts }: UndoRefusal, report?: UndoReport): UndoReport {
-  const known = report ?? reportOf(script, { refused, message, conflicts }, []);
+  const known = report ?? undoReport(script, { refused, message, conflicts }, []);
   return { ...known, isDone: false, conflicts: [...conflicts], refusal: { code: refused, message } };
 }

@@ -1,4 +1,5 @@
-import { operationToItem, outcomeToOutputItem } from '@toolscript/core/history';
+import { outcomeToOutputItem } from '@toolscript/core/history';
+import { toSnakeCase } from '@toolscript/core/internal';
 import type {
   LogEntry,
   Outcome,
@@ -49,7 +50,7 @@ export interface AnswerViewOptions {
    * The model's name, for a conversation. At a terminal, the view then renders Markdown, and shows scripts while they
    * stream and the name while a model request is pending. Default: the view shows text unchanged.
    */
-  model?: string;
+  model?: string | undefined;
 }
 
 /** Shows a run to a user: the text, the scripts, each call, each console line, and the end. */
@@ -61,7 +62,7 @@ export class AnswerView implements EventView {
   /** The sinks of the open items, by item id. They show text as it streams. */
   readonly #sinks = new Map<string, TextSink>();
   /** The ids of the open items with a delta. A part of their text was shown already. */
-  readonly #begun = new Set<string>();
+  readonly #begunItems = new Set<string>();
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */
   readonly #askedCalls = new Set<string>();
@@ -125,7 +126,7 @@ export class AnswerView implements EventView {
 
   /** Shows the calls of an interrupted script before it continues. */
   showCalls(operations: Outcome['operations']): void {
-    for (const operation of operations) this.#showCall(operationToItem(operation));
+    for (const operation of operations) this.#showCall(toSnakeCase(operation));
     this.knowCalls(operations.map(({ callId }) => callId));
   }
 
@@ -180,14 +181,14 @@ export class AnswerView implements EventView {
   }
 
   #showDelta({ item_id: id, delta }: Extract<Payload, { type: 'item_delta' }>): void {
-    if (delta !== '') this.#begun.add(id);
+    if (delta !== '') this.#begunItems.add(id);
     this.#sinks.get(id)?.push(delta);
   }
 
   /** Ends the sink of an item. `whole` is the text to show if the item had no deltas. Returns whether it had a sink. */
   #endSink(itemId: string, whole = ''): boolean {
     const sink = this.#sinks.get(itemId);
-    if (!this.#begun.delete(itemId)) sink?.push(whole);
+    if (!this.#begunItems.delete(itemId)) sink?.push(whole);
     sink?.end();
     return this.#sinks.delete(itemId);
   }

@@ -3,7 +3,7 @@ import { MarkdownStream } from '../terminal/markdown.js';
 import type { Style } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { counted } from './values.js';
+import { countWithNoun } from './values.js';
 import { banner, summary } from './script-report.js';
 
 export interface SoFarSettings {
@@ -23,7 +23,7 @@ export function conversationSoFar(items: readonly OutputItem[], settings: SoFarS
   if (from === 0) return shown;
   const prompts = items.filter(isPrompt).length;
   return [
-    style.dim(`… ${counted(from, 'line')} before, ${counted(prompts, 'prompt')} in all: ${exportCommand}`),
+    style.dim(`… ${countWithNoun(from, 'line')} before, ${countWithNoun(prompts, 'prompt')} in all: ${exportCommand}`),
     ...shown,
   ];
 }
@@ -63,5 +63,5 @@ function answerLines(content: string, style: Style, columns: number): string[] {
   );
   stream.push(content);
   stream.end();
-  return shown.trim() === '' ? [] : shown.replace(/\n+$/u, '').split('\n');
+  return shown.trim() === '' ? [] : shown.replace(/(?<!\n)\n+$/u, '').split('\n');
 }

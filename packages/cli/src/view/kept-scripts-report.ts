@@ -1,5 +1,5 @@
 import type { KeptScript, KeptScriptDetails } from '@toolscript/core';
-import { operationToItem } from '@toolscript/core/history';
+import { toSnakeCase } from '@toolscript/core/internal';
 import { questionHead, requestLines, wholeArguments } from '../approvals/question.js';
 import type { Origin } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -21,11 +21,11 @@ const WORDS: Readonly<Record<KeptScript['state'], string>> = {
 /** A pending approval with the arguments of its call, if they are known. */
 export type ListedApproval = KeptScript['approvals'][number] & { readonly input?: unknown };
 
-type Listed = Omit<KeptScript, 'approvals'> & { readonly approvals: readonly ListedApproval[] };
+type ListedKeptScript = Omit<KeptScript, 'approvals'> & { readonly approvals: readonly ListedApproval[] };
 
 /** The list of scripts, with a few lines for each script and the commands for them. */
 export function listLines(
-  scripts: readonly (Listed & { workspace: string | null })[],
+  scripts: readonly (ListedKeptScript & { workspace: string | null })[],
   nowMs: number,
   screen: Screen,
 ): string[] {
@@ -44,11 +44,11 @@ export function listLines(
   return [...lines, '', ...hints(scripts)];
 }
 
-function mark({ state }: Listed, style: Style): string {
+function mark({ state }: ListedKeptScript, style: Style): string {
   return state === 'ended' ? style.dim('·') : style.yellow(state === 'running' ? '▶' : '⏸');
 }
 
-function what({ state, approvals, ended }: Listed): string[] {
+function what({ state, approvals, ended }: ListedKeptScript): string[] {
   if (state === 'suspended')
     return approvals.map(
       ({ tool, line, input }) =>
@@ -58,7 +58,7 @@ function what({ state, approvals, ended }: Listed): string[] {
   return [ended.status === 'completed' ? 'completed' : `failed: ${visibleLine(ended.code ?? '')}`];
 }
 
-function hints(scripts: readonly Listed[]): string[] {
+function hints(scripts: readonly ListedKeptScript[]): string[] {
   return [
     ...(scripts.some(({ state }) => state === 'suspended')
       ? [`To see the details: ${ownCommand()} approvals show ID. To decide and resume: ${ownCommand()} resume ID`]
@@ -93,7 +93,7 @@ export function detailLines(
     ),
     ...section(
       'Done so far',
-      done.map((operation) => callLine(operationToItem(operation), style)),
+      done.map((operation) => callLine(toSnakeCase(operation), style)),
       style,
     ),
     ...section(

@@ -4,7 +4,7 @@ import { AnswerView, type EventView } from './answer-view.js';
 import { resumedBanner } from './script-report.js';
 
 /** Announces that a script resumes, and shows the completed calls of an interrupted script. */
-export function showResumed(
+export function showResumedScript(
   screen: Screen,
   view: EventView,
   { scriptId, operations, state }: Pick<KeptScriptDetails, 'scriptId' | 'operations' | 'state'>,

@@ -1,10 +1,10 @@
-import { billedTokens, costOf, type AgentConfig } from '@toolscript/core/agent';
+import { billedTokens, usageCost, type AgentConfig } from '@toolscript/core/agent';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { counted, shortDuration } from './values.js';
+import { countWithNoun, shortDuration } from './values.js';
 
-type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
+type ResponseDone = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
 /** The statistics of an agent's run. */
 export interface RunFigures {
@@ -16,9 +16,9 @@ export interface RunFigures {
 /** Returns a line such as `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s`. */
 export function figuresLine({ answers, durationMs, usage }: RunFigures, { prices }: AgentConfig, style: Style): string {
   const parts = [
-    counted(answers, 'answer'),
+    countWithNoun(answers, 'answer'),
     ...(usage === undefined ? [] : usageParts(usage)),
-    ...(usage === undefined || prices === undefined ? [] : [dollars(costOf(usage, prices))]),
+    ...(usage === undefined || prices === undefined ? [] : [dollars(usageCost(usage, prices))]),
     shortDuration(durationMs),
   ];
   return style.dim(parts.join(' · '));
@@ -49,7 +49,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Explains why a run ended without completing. Returns undefined if the run has completed or is suspended. */
-export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
+export function endLine({ status, incomplete_reason: reason }: ResponseDone, style: Style): string | undefined {
   if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
   if (status !== 'incomplete') return undefined;
   const known = typeof reason === 'string' ? (REASONS[reason] ?? visibleLine(reason)) : 'for an unknown reason';

@@ -7,13 +7,13 @@ import type {
 import { indent } from '../terminal/indent.js';
 import type { Style, Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { counted, shortDuration } from './values.js';
+import { countWithNoun, shortDuration } from './values.js';
 
 /** The line for a script, such as `▶ script 1a2b3c4d (ts, 12 lines)`. */
 export function banner(item: ScriptExecutionItem, style: Style): string {
   const lines = item.source_code === '' ? 0 : item.source_code.replace(/\r?\n$/u, '').split('\n').length;
   const state = item.status === 'pending' ? ', pending' : '';
-  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item.source_sha256)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')}${state})`)}`;
+  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item.source_sha256)}`)} ${style.dim(`(${item.language}, ${countWithNoun(lines, 'line')}${state})`)}`;
 }
 
 /** The line for a script that was pending and runs now. */
@@ -60,7 +60,7 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
   const counts = new Map<string, number>();
   for (const { tool } of operations) counts.set(tool, (counts.get(tool) ?? 0) + 1);
   const names = [...counts].map(([tool, count]) => visibleLine(tool) + (count === 1 ? '' : ` ×${count}`));
-  return ` · ${counted(operations.length, 'tool call')} (${names.join(', ')})`;
+  return ` · ${countWithNoun(operations.length, 'tool call')} (${names.join(', ')})`;
 }
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
@@ -89,7 +89,7 @@ export function callLine(operation: Operation, style: Style): string {
     .filter((part) => part !== '')
     .join(' ');
   const duration = style.dim(shortDuration(operation.duration_ms));
-  const reason = reasonOf(operation);
+  const reason = operationReason(operation);
   return `  ${[head, duration, [word, reason].filter((part) => part !== '').join(' ')].filter((part) => part !== '').join('  ')}`;
 }
 
@@ -106,7 +106,7 @@ const LOOKS: Readonly<
   awaiting_approval: { mark: '…', colour: 'yellow', word: 'waits for an approval' },
 };
 
-function reasonOf({ status, error }: Operation): string {
+function operationReason({ status, error }: Operation): string {
   if (error === undefined || (status !== 'failed' && status !== 'denied')) return '';
   const reason = visibleLine(error.message);
   return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`;
@@ -124,7 +124,9 @@ export function callSummary(input: unknown): string {
 function argument(value: unknown): string {
   if (typeof value === 'string') return stringArgument(value);
   if (Array.isArray(value))
-    return value.every((one) => typeof one === 'string') ? value.map(word).join(' ') : counted(value.length, 'item');
+    return value.every((one) => typeof one === 'string')
+      ? value.map(word).join(' ')
+      : countWithNoun(value.length, 'item');
   return scalar(value);
 }
 
@@ -135,7 +137,7 @@ function stringArgument(text: string): string {
   if (files.length > 0) return files.join(', ');
   const lines = text.trimEnd().split('\n');
   if (lines.length === 1) return hasBlankEdge(text) ? JSON.stringify(text) : text;
-  return `${lines[0]} … (${counted(lines.length, 'line')})`;
+  return `${lines[0]} … (${countWithNoun(lines.length, 'line')})`;
 }
 
 /** Whether a name begins or ends with white space. Quotes then show where the name begins and ends. */
@@ -213,10 +215,10 @@ const MAX_STEP_LENGTH = 200;
 /** The plan that a call to `updatePlan` has recorded, one line per step; none for other calls. */
 export function workPlanLines({ tool, status, input }: Operation, style: Style): string[] {
   if (tool !== 'updatePlan' || status !== 'completed') return [];
-  const steps = stepsOf(input);
+  const steps = planSteps(input);
   const left = steps.length - MAX_STEPS;
   const lines = steps.slice(0, MAX_STEPS).map((step) => stepLine(step, style));
-  return left > 0 ? [...lines, `    ${style.dim(`… ${counted(left, 'more step')}`)}`] : lines;
+  return left > 0 ? [...lines, `    ${style.dim(`… ${countWithNoun(left, 'more step')}`)}`] : lines;
 }
 
 interface Step {
@@ -225,7 +227,7 @@ interface Step {
 }
 
 /** The steps of a plan; none for other arguments, because a host's own `updatePlan` may take other arguments. */
-function stepsOf(input: unknown): readonly Step[] {
+function planSteps(input: unknown): readonly Step[] {
   const plan: unknown = (input as { plan?: unknown } | null | undefined)?.plan;
   return Array.isArray(plan) && plan.every(isStep) ? plan : [];
 }
@@ -259,7 +261,7 @@ export function patchLines({ status, input }: Operation, style: Style): string[]
   if (!lines.some(isHead)) return [];
   const shown = lines.slice(0, MAX_PATCH_LINES).map((line) => `    ${diffLine(line.slice(0, MAX_PATCH_WIDTH), style)}`);
   const left = lines.length - MAX_PATCH_LINES;
-  return left > 0 ? [...shown, `    ${style.dim(`… ${counted(left, 'more line')}`)}`] : shown;
+  return left > 0 ? [...shown, `    ${style.dim(`… ${countWithNoun(left, 'more line')}`)}`] : shown;
 }
 
 /** Colours the lines of a patch or a diff. Other text stays unchanged. */

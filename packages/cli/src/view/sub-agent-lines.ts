@@ -24,15 +24,15 @@ export class SubAgentLines {
 
   take(payload: EventPayload, indent = '  '): string[] {
     if (payload.type !== 'agent_start' && payload.type !== 'agent_event') return [];
-    const name = this.#nameOf(payload);
+    const name = this.#agentName(payload);
     const head = `${indent}${this.#style.dim('│')} ${this.#style.bold(name)}`;
     if (payload.type === 'agent_start') return [`${head} ${this.#style.dim(short(payload.task))}`];
     const event = payload.event as EventPayload;
     const nested = this.take(event, `${indent}  `);
-    return nested.length > 0 ? nested : this.#linesOf(event).map((line) => `${head} ${line.trimStart()}`);
+    return nested.length > 0 ? nested : this.#eventLines(event).map((line) => `${head} ${line.trimStart()}`);
   }
 
-  #nameOf({ agent_run_id: id, ...payload }: AgentPayload): string {
+  #agentName({ agent_run_id: id, ...payload }: AgentPayload): string {
     const known = this.#names.get(id);
     if (known !== undefined) return known;
     const slug = payload.type === 'agent_start' ? visibleLine(payload.agent) : 'sub-agent';
@@ -41,7 +41,7 @@ export class SubAgentLines {
     return name;
   }
 
-  #linesOf(event: EventPayload): string[] {
+  #eventLines(event: EventPayload): string[] {
     switch (event.type) {
       case 'tool_call_done':
         return [callLine(event.operation, this.#style)];

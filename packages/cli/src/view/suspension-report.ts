@@ -14,7 +14,7 @@ export interface SuspendedScript {
 }
 
 /** Shows the pending approvals of a suspended script, and the exact commands that resume it. */
-export function showSuspended({ scriptId, details, options, style, write }: SuspendedScript): void {
+export function showSuspendedScript({ scriptId, details, options, style, write }: SuspendedScript): void {
   write(`${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} is suspended until you decide`);
   for (const request of details?.pendingApprovals ?? []) {
     write('');

@@ -1,7 +1,7 @@
 import type { UndoReport } from '@toolscript/server/access';
 import type { Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { counted } from './values.js';
+import { countWithNoun } from './values.js';
 import { colouredDiff } from './script-report.js';
 
 type File = UndoReport['files'][number];
@@ -34,7 +34,10 @@ export function undoneLines(report: UndoReport, style: Style): string[] {
 }
 
 function countText({ scriptId, files, calls }: UndoReport): string {
-  const count = [counted(files.length, 'file'), ...(calls.length === 0 ? [] : [counted(calls.length, 'call')])];
+  const count = [
+    countWithNoun(files.length, 'file'),
+    ...(calls.length === 0 ? [] : [countWithNoun(calls.length, 'call')]),
+  ];
   return `${count.join(', ')} of ${scriptId}`;
 }
 

@@ -30,7 +30,7 @@ export function shortDuration(ms: number): string {
 }
 
 /** Formats a count with its noun, such as `1 line` or `12 lines`. */
-export function counted(count: number, noun: string): string {
+export function countWithNoun(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -38,7 +38,7 @@ export function counted(count: number, noun: string): string {
 export function ago(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${counted(minutes, 'minute')} ago`;
+  if (minutes < 60) return `${countWithNoun(minutes, 'minute')} ago`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${counted(hours, 'hour')} ago` : `${counted(Math.floor(hours / 24), 'day')} ago`;
+  return hours < 48 ? `${countWithNoun(hours, 'hour')} ago` : `${countWithNoun(Math.floor(hours / 24), 'day')} ago`;
 }

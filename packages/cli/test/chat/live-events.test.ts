@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamEvent } from '@toolscript/core/protocol';
-import { allEvents, streamRun } from '@toolscript/server/runs';
-import { openDatabase } from '@toolscript/server/stores';
+import { allEvents, streamRun } from '@toolscript/service';
+import { openDatabase } from '@toolscript/service/stores';
 import { expect, it, onTestFinished } from 'vitest';
 import { finished, PROGRAM, said, start } from '../support/program.js';
 import { Scene, script, text } from './scene.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../support/in-process.js';
-import { temporaryFolder } from '../support/program.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 /** A workspace, and a folder outside of it. */
 interface Place {
@@ -14,7 +14,7 @@ const WRITE = ['eval', '-e', "await tools.writeFile({ path: 'written', content: 
 const ALLOWS_ALL = JSON.stringify({ approve: 'auto', exec: { sandbox: 'off' } });
 
 function place(): Place {
-  return { workspace: temporaryFolder(), outside: temporaryFolder() };
+  return { workspace: newFolder(), outside: newFolder() };
 }
 
 function write(path: string, text: string): string {

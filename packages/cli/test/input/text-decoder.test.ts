@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StrictTextDecoder, scanUtf8 } from '#cli/input/source.js';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 function decode(...chunks: Uint8Array[]): string {
   const decoder = new StrictTextDecoder('input');

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { Readable } from 'node:stream';
 import { runProgram } from '#cli/program.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { cleanEnvironment, emptyFolder, PROGRAM, type Finished, type StartOptions } from './program.js';
 
 type Write = typeof process.stdout.write;

@@ -2,11 +2,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { inProcess } from './in-process.js';
-import { finished, PROGRAM, start, temporaryFolder, toolscript, type Finished, type StartOptions } from './program.js';
+import { finished, PROGRAM, start, toolscript, type Finished, type StartOptions } from './program.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 /** A user's own folders, a workspace, and a shell in which the program is found by its name. */
 export class Place {
-  readonly base = temporaryFolder();
+  readonly base = newFolder();
   readonly workspace = join(this.base, 'workspace');
   readonly data = join(this.base, 'data');
   readonly env: Record<string, string>;

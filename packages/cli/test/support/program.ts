@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
+import { newFolder } from '@toolscript/testkit/folder';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/toolscript.js', import.meta.url));
 
@@ -23,18 +23,6 @@ export interface StartOptions {
   cwd?: string;
 }
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A folder of its own for one test, without links in its path; removed at the end. */
-export function temporaryFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-cli-')));
-  folders.push(folder);
-  return folder;
-}
-
 interface FileFolders {
   readonly testPath: string | undefined;
   readonly data: string;
@@ -47,7 +35,7 @@ let ofFile: FileFolders | undefined;
 function fileFolders(): FileFolders {
   const { testPath } = expect.getState();
   if (ofFile === undefined || ofFile.testPath !== testPath)
-    ofFile = { testPath, data: temporaryFolder(), current: temporaryFolder() };
+    ofFile = { testPath, data: newFolder(), current: newFolder() };
   return ofFile;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MarkdownStream } from '#cli/terminal/markdown.js';
 import { styleFor } from '#cli/terminal/screen.js';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 function shown(pieces: readonly string[], { columns = 60, colour = false } = {}): string {
   let out = '';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonText, visible, visibleLine, VisibleStream } from '#cli/terminal/untrusted.js';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const DANGEROUS = /(?![\t\n\r])\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 

@@ -73,6 +73,8 @@ export const AgentConfigSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
+  /** Models by which a submitter may replace the agent's own. Default: none. */
+  models: z.array(z.string().min(1)).optional(),
   /**
    * The form in which scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the
    * answer's text. `hosted`: the provider runs code that the model writes, and this code calls the tools.
@@ -134,14 +136,12 @@ export function defineAgent(agent: AgentInput): AgentConfig {
   if (parsed.success) return withPrices(parsed.data);
   const [issue] = parsed.error.issues;
   const where = issue!.path.map(String).join('.');
-  throw new ToolscriptUsageError(`defineAgent: ${where === '' ? '' : `${where}: `}${issue!.message}`);
+  throw new ToolscriptUsageError('AGENT_INVALID', { problem: `${where === '' ? '' : `${where}: `}${issue!.message}` });
 }
 
 function withPrices(agent: AgentConfig): AgentConfig {
   if (agent.costBudget === undefined || agent.prices !== undefined) return Object.freeze(agent);
-  throw new ToolscriptUsageError(
-    'defineAgent: costBudget needs prices. Set prices.input and prices.output: US dollars for a million tokens.',
-  );
+  throw new ToolscriptUsageError('COST_BUDGET_WITHOUT_PRICES');
 }
 
 const KEY_VARIABLES: Readonly<Record<string, string>> = {

@@ -58,9 +58,10 @@ export function createAgentRegistry(agents: readonly AgentInput[] = defaultAgent
       const agent = bySlug.get(slug);
       if (agent !== undefined) return agent;
       const names = [...bySlug.keys()];
-      throw new ToolscriptUsageError(
-        `There is no agent "${slug}".${didYouMean(slug, names) || ` The agents are: ${names.join(', ') || 'none'}.`}`,
-      );
+      throw new ToolscriptUsageError('UNKNOWN_AGENT', {
+        slug,
+        advice: didYouMean(slug, names) || ` The agents are: ${names.join(', ') || 'none'}.`,
+      });
     },
   };
 }

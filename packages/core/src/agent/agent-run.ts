@@ -25,26 +25,31 @@ import type {
 } from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
+import { toSnakeCase } from '../protocol/spelling.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
+import { missingNonce } from './missing-nonce.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
-import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
+import { callsAfter, closingOutput, lastSpokenIndex, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
-import { hostOver, markSuspended, sharedOptions, type RunConditions } from './script-host.js';
+import { hostOver, resumeOptions, settledOutcome, type ScriptConditions } from './script-host.js';
 import { RunAccount, SaidText } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
 import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 
-export interface AgentRunSettings {
+export interface AgentRunSettings extends ScriptConditions {
   readonly provider: ModelProvider;
   readonly agent: AgentConfig;
-  readonly log: RunLog;
-  readonly conditions: RunConditions;
+  readonly signal: AbortSignal;
+  /** The answers that earlier parts of the run requested. */
+  readonly earlierTurns: number;
   readonly work: Omit<WorkSettings, 'host'>;
   readonly tools: OfferedTools['tools'];
   readonly parallelToolCalls: boolean | undefined;
+  /** The nonce of scripts in the answer's text. Undefined: scripts do not arrive in text. */
+  readonly nonce: string | undefined;
   /** Replaces the generated system text. */
   readonly system: string | undefined;
   readonly loadImage: LoadImage | undefined;
@@ -65,7 +70,7 @@ export interface AgentRunSettings {
  *     │                   │                      └──nothing ran, suspended, failed, cancelled or incomplete──▶ done
  *     └──no summary───────┴──limit reached, cancelled──▶ done
  */
-type State = { readonly type: 'asking' | 'compacting' } | Deciding | Done;
+type State = { readonly type: 'asking' | 'compacting' } | Deciding | AgentRunEnd;
 
 interface Deciding {
   readonly type: 'deciding';
@@ -75,10 +80,10 @@ interface Deciding {
   readonly waiting: Waiting | undefined;
 }
 
-interface Done {
+interface AgentRunEnd {
   readonly type: 'done';
   readonly status: ResponseStatus;
-  readonly members?: Readonly<Record<string, unknown>>;
+  readonly members?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface RecoveryOptions {
@@ -93,6 +98,9 @@ const FINAL_REASONS = ['content_filter', 'context_window', 'refusal'];
 /** Maximum time in ms that the provider may continue after the signal aborts. */
 const GRACE_MS = 2000;
 
+/** Maximum consecutive answers after which a model reads that the nonce is missing. */
+const MAX_REMINDERS = 2;
+
 export class AgentRun {
   readonly #settings: AgentRunSettings;
   readonly #log: RunLog;
@@ -102,20 +110,24 @@ export class AgentRun {
   readonly #system: string | undefined;
   readonly #size: ContextSize;
   readonly #hostedCode: HostedCodeWatch;
-  #turns = 0;
+  /** The answers so far, including those before the run's approvals and interruptions. */
+  #turns: number;
   /** The tool choice of the next answer. */
   #toolChoice: ToolChoice | undefined;
   /** True directly after a summary: a second summary would not shorten the conversation further. */
   #isCompacted = false;
+  /** The consecutive answers so far whose block had no nonce. */
+  #reminders = 0;
 
   constructor(settings: AgentRunSettings) {
     this.#settings = settings;
     this.#log = settings.log;
-    const { agent, system, conditions, scriptSourceDeltas, budget } = settings;
+    const { agent, system, harness, mode, nonce, scriptSourceDeltas, budget } = settings;
+    this.#turns = settings.earlierTurns;
     const isStrict = settings.openSubAgents !== undefined;
     this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
-    this.#host = hostOver(conditions, scriptSourceDeltas && this.#scriptsInText === 'run');
-    this.#system = system ?? systemText(conditions.harness, agent, conditions.mode);
+    this.#host = hostOver(settings, { nonce, sourceDeltas: scriptSourceDeltas && this.#scriptsInText === 'run' });
+    this.#system = system ?? systemText(harness, agent, { mode, nonce });
     this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
     this.#size = new ContextSize(agent.contextWindow, beginning);
@@ -130,24 +142,26 @@ export class AgentRun {
 
   /** Resumes a suspended script, then runs the rest of the script's answer. */
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
-    const { conditions } = this.#settings;
     await this.#continueWith(async () => {
-      const resumed = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
-      const outcome = conditions.interruption.outcomeOf(resumed);
-      if (conditions.interruption.isInterrupted) markSuspended(conditions, outcome);
-      const hasStarted = mayBeResumed && refusalOf(outcome) !== undefined && conditions.harness.hasStore;
+      const { harness } = this.#settings;
+      const resumed = await harness.resume(suspension, decisions, resumeOptions(this.#settings));
+      const outcome = settledOutcome(this.#settings, resumed);
+      const hasStarted = mayBeResumed && harnessRefusal(outcome) !== undefined && harness.hasStore;
       return hasStarted
-        ? this.#recover(suspension, this.#scriptOf(suspension), { force: true, evenEnded: true })
+        ? this.#recover(suspension, this.#scriptItem(suspension), { force: true, evenEnded: true })
         : outcome;
     });
   }
 
   /** Recovers an interrupted script, then runs the rest of the script's answer. */
-  async recoverScript(scriptId: string, how: { readonly force: boolean; readonly evenEnded?: boolean }): Promise<void> {
-    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), how));
+  async recoverScript(
+    scriptId: string,
+    how: { readonly force: boolean; readonly evenEnded?: boolean | undefined },
+  ): Promise<void> {
+    await this.#continueWith(() => this.#recover(scriptId, this.#scriptItem(scriptId), how));
   }
 
-  #begin(members: { readonly input?: readonly OutputItem[] }): void {
+  #begin(members: { readonly input?: readonly OutputItem[] | undefined }): void {
     this.#log.emit({ type: 'response_start', ...members });
     const addUsage: AgentScope['addUsage'] = (usage, cost) => this.#account.addOthers(usage, cost);
     const answerArrived = () => this.#account.arrival;
@@ -161,25 +175,25 @@ export class AgentRun {
     await this.#subAgents?.close('interrupted');
   }
 
-  #scriptOf(scriptId: string): ScriptExecutionItem | undefined {
+  #scriptItem(scriptId: string): ScriptExecutionItem | undefined {
     return this.#log.items.find(
       (item): item is ScriptExecutionItem => item.type === 'script_execution' && item.script_id === scriptId,
     );
   }
 
   async #continueWith(start: () => Promise<Outcome>): Promise<void> {
-    const { conditions } = this.#settings;
     // If the script belongs to an earlier run, this run begins here, without input.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
     // The harness refused to continue the script, for example because another process has claimed the script.
-    const refusal = refusalOf(outcome);
-    if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
+    const refusal = harnessRefusal(outcome);
+    if (refusal !== undefined) return this.#end(this.#reportFailure({ code: refusal.code, message: refusal.message }));
+    this.#emitRequests(outcome);
     const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
     else rest.endCall(outcome.operations[0]!, call);
-    conditions.onOutcome?.(outcome);
+    this.#settings.onOutcome?.(outcome);
     const last = this.#log.items.at(-1);
     if (last?.type === 'script_execution_output' || last?.type === 'function_call_output')
       await this.#playRest(rest, last.call_id);
@@ -193,7 +207,7 @@ export class AgentRun {
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     this.#begin({});
     const reason = 'The process ended before this item was complete.';
-    const ends = this.#log.items.slice(lastSpoken(this.#log.items)).map(({ id }) => id);
+    const ends = this.#log.items.slice(lastSpokenIndex(this.#log.items)).map(({ id }) => id);
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
     for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
     const open = openCalls(this.#log.items).filter(({ id }) => run.itemIds.has(id));
@@ -210,35 +224,46 @@ export class AgentRun {
     const mayRepeat = saved === undefined && (started === undefined || started.effect === 'read');
     if (call.type === 'function_call' && mayRepeat) return work.call(call);
     const scriptId = call.type === 'script_execution' ? call.script_id : (started?.scriptId ?? saved);
-    const outcome = await this.#recovered(scriptId, call, how.force);
+    const outcome = await this.#recoveredOutcome(scriptId, call, how.force);
     if (outcome === undefined && how.storeIsWhole && (await this.#hasOnlyRead(call, run)))
       return work.script(pendingBlock(call as ScriptExecutionItem));
     if (outcome === undefined) return putItem(this.#log.emit, closingOutput(call, true));
-    this.#settings.conditions.onOutcome?.(outcome);
+    this.#emitRequests(outcome);
+    this.#settings.onOutcome?.(outcome);
     if (call.type === 'script_execution' || outcome.status === 'suspended') work.note({ outcome });
     else work.endCall(outcome.operations[0]!, call);
+  }
+
+  /**
+   * Emits the requests for approval that the run's events do not contain: another run requested them, or the process
+   * ended before it had stored the events. The requests of sub-agents are in the events of the sub-agents.
+   */
+  #emitRequests(outcome: Outcome): void {
+    if (outcome.status !== 'suspended' || this.#settings.interruption.isInterrupted) return;
+    for (const request of outcome.pendingApprovals)
+      if (!this.#log.hasRequested(request.approvalId))
+        this.#log.emit({ type: 'approval_requested', approval: toSnakeCase(request) });
   }
 
   /**
    * The script that saves a structured call; undefined if the store has none. `named`: the script that an event names.
    */
   async #savedCall(named: string | undefined, call: OpenCall): Promise<string | undefined> {
-    const { harness, principal } = this.#settings.conditions;
+    const { harness, options } = this.#settings;
     const scriptId = named ?? (call.type === 'function_call' ? savedScriptId(call) : undefined);
     if (scriptId === undefined || !harness.hasStore) return undefined;
-    return (await harness.inspect(scriptId, present({ principal }))) === undefined ? undefined : scriptId;
+    return (await harness.inspect(scriptId, { principal: options.principal })) === undefined ? undefined : scriptId;
   }
 
   /**
    * The outcome of a recovered script; undefined if the store has no such script, or the harness cannot recover the
    * script.
    */
-  async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
-    const { conditions } = this.#settings;
-    if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
+  async #recoveredOutcome(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
+    if (scriptId === undefined || !this.#settings.harness.hasStore) return undefined;
     const script = call.type === 'script_execution' ? call : undefined;
     const outcome = await this.#recover(scriptId, script, { force, evenEnded: true });
-    return refusalOf(outcome) === undefined ? outcome : undefined;
+    return harnessRefusal(outcome) === undefined ? outcome : undefined;
   }
 
   /**
@@ -250,21 +275,17 @@ export class AgentRun {
     // defence: scripts-with-effects-do-not-run-again
     if ([...startedCalls.values()].some(({ scriptId, effect }) => scriptId === call.script_id && effect !== 'read'))
       return false;
-    return this.#settings.conditions.harness.abandon(call.script_id);
+    return this.#settings.harness.abandon(call.script_id);
   }
 
   async #recover(
     scriptId: string,
     call: ScriptExecutionItem | undefined,
-    how: { readonly force: boolean; readonly evenEnded?: boolean },
+    how: { readonly force: boolean; readonly evenEnded?: boolean | undefined },
   ): Promise<Outcome> {
-    const { conditions } = this.#settings;
     const item = call === undefined ? {} : { item: { id: call.id, call_id: call.call_id } };
-    const outcome = await conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
-    const { interruption } = conditions;
-    const settled = interruption.outcomeOf(outcome);
-    if (interruption.isInterrupted) markSuspended(conditions, settled);
-    return settled;
+    const options = { ...resumeOptions(this.#settings), ...item, ...how };
+    return settledOutcome(this.#settings, await this.#settings.harness.recover(scriptId, options));
   }
 
   /**
@@ -286,9 +307,9 @@ export class AgentRun {
    * text.
    */
   get #scriptsInText(): 'run' | 'warn' | 'none' {
-    const { agent, conditions } = this.#settings;
+    const { agent, mode } = this.#settings;
     if (agent.carrier !== 'text') return 'none';
-    return conditions.mode === 'disabled' ? 'warn' : 'run';
+    return mode === 'disabled' ? 'warn' : 'run';
   }
 
   async #playRest(rest: AnswerWork, callId: string): Promise<void> {
@@ -304,7 +325,7 @@ export class AgentRun {
     await this.#end(state);
   }
 
-  #step(state: Exclude<State, Done>): State | Promise<State> {
+  #step(state: Exclude<State, AgentRunEnd>): State | Promise<State> {
     switch (state.type) {
       case 'asking':
         return this.#ask();
@@ -316,13 +337,12 @@ export class AgentRun {
   }
 
   async #ask(): Promise<State> {
-    const { provider, conditions } = this.#settings;
-    const { signal, harness } = conditions;
+    const { provider, signal, harness } = this.#settings;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover the
     // run.
     harness.assertOpen();
-    const spent = this.#spent();
+    const spent = this.#spentLimit();
     if (spent !== undefined) return incomplete(spent);
     this.#hostedCode.reportLost();
     const conversation = this.#log.conversation();
@@ -333,7 +353,7 @@ export class AgentRun {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
     const work = this.#newWork();
-    const request = this.#account.bounded({
+    const request = this.#account.boundedRequest({
       ...this.#request(conversation),
       ...present({ toolChoice: this.#toolChoice }),
     });
@@ -363,7 +383,7 @@ export class AgentRun {
       onPayload: (payload) => {
         said.take(payload);
         if (payload.type === 'response_start') head = payload;
-        return this.#account.counted(payload);
+        return this.#account.countedPayload(payload);
       },
     });
     const end = await player.play(answer);
@@ -372,19 +392,18 @@ export class AgentRun {
   }
 
   /** The limit of the agent that the run has reached, if any. */
-  #spent(): string | undefined {
-    return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reached;
+  #spentLimit(): string | undefined {
+    return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reachedLimit;
   }
 
   /** The model summarises the conversation. Later requests contain the summary instead of the conversation. */
   async #compact(): Promise<State> {
-    const { provider, conditions } = this.#settings;
-    const { signal } = conditions;
+    const { provider, signal } = this.#settings;
     const id = newId('item');
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
-    const asked = this.#account.bounded(this.#request([...before, compactionRequest()]));
-    if (typeof asked === 'string') return this.#uncompacted(id, asked);
+    const asked = this.#account.boundedRequest(this.#request([...before, compactionRequest()]));
+    if (typeof asked === 'string') return this.#cancelCompaction(id, asked);
     const { text, error } = await readText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
       usage: this.#account.usage,
       emit: this.#log.emit,
@@ -397,7 +416,7 @@ export class AgentRun {
           'The model returned no summary of the conversation. Send the prompt again, or start a new conversation.',
       };
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
-      return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
+      return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#reportFailure(why);
     }
     this.#account.emitUsage();
     const window = this.#settings.agent.contextWindow!;
@@ -408,7 +427,7 @@ export class AgentRun {
     return { type: 'asking' };
   }
 
-  #uncompacted(id: string, reason: string): Done {
+  #cancelCompaction(id: string, reason: string): AgentRunEnd {
     this.#log.emit({
       type: 'item_cancelled',
       item_id: id,
@@ -418,19 +437,34 @@ export class AgentRun {
   }
 
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
-    if (waiting !== undefined) return waitingEnd(waiting, this.#settings.conditions.interruption.isInterrupted);
-    if (this.#settings.conditions.signal.aborted || status === 'cancelled')
-      return { type: 'done', status: 'cancelled' };
+    if (waiting !== undefined) return waitingEnd(waiting, this.#settings.interruption.isInterrupted);
+    if (this.#settings.signal.aborted || status === 'cancelled') return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
       if (!hasResults && this.#hostedCode.takeFailure(error)) return { type: 'asking' };
-      if (!hasResults) return this.#failed(error);
+      if (!hasResults) return this.#reportFailure(error);
       // Scripts and calls that ran keep their results, so the failure ends only the answer.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
       return this.#waitsForClient ? { type: 'done', status: 'completed' } : { type: 'asking' };
     }
     if (reason !== undefined && FINAL_REASONS.includes(reason)) return incomplete(reason);
+    if (hasResults) this.#reminders = 0;
     if (!this.#waitsForClient && (hasResults || reason === 'paused')) return { type: 'asking' };
+    if (status === 'completed' && this.#remindOfNonce()) return { type: 'asking' };
     return status === 'incomplete' ? incomplete(reason ?? 'other') : { type: 'done', status };
+  }
+
+  /** Reports a block without the nonce in the last answer to the model. Returns false if there is no such block. */
+  #remindOfNonce(): boolean {
+    const { harness, nonce } = this.#settings;
+    if (nonce === undefined || this.#scriptsInText !== 'run' || this.#waitsForClient) return false;
+    // defence: reminders-are-few
+    if (this.#reminders >= MAX_REMINDERS) return false;
+    const { items } = this.#log;
+    const reminder = missingNonce(harness, nonce, items.slice(lastSpokenIndex(items)));
+    if (reminder === undefined) return false;
+    this.#reminders += 1;
+    putItem(this.#log.emit, reminder);
+    return true;
   }
 
   /** Whether a call without a result names a function that the caller of the run performs. */
@@ -439,12 +473,12 @@ export class AgentRun {
     return openCalls(this.#log.items).some((call) => call.type === 'function_call' && clientFunctions.has(call.name));
   }
 
-  #failed(failure: ProviderFailure): Done {
+  #reportFailure(failure: ProviderFailure): AgentRunEnd {
     this.#log.emit({ ...failure, type: 'response_error' });
     return { type: 'done', status: 'failed' };
   }
 
-  async #end({ status, members }: Done): Promise<void> {
+  async #end({ status, members }: AgentRunEnd): Promise<void> {
     await this.#subAgents?.close(status === 'suspended' ? 'interrupted' : 'ended');
     this.#log.emit({ ...members, type: 'response_done', status, ...this.#account.totals });
   }
@@ -454,11 +488,14 @@ export class AgentRun {
     const { maxOutputTokens, temperature, reasoningEffort } = agent;
     const within = [...conversation, ...results];
     return {
-      ...present({ system: this.#system, maxOutputTokens, temperature, reasoningEffort }),
+      system: this.#system,
+      maxOutputTokens,
+      temperature,
+      reasoningEffort,
       conversation,
-      ...(tools.length === 0 ? {} : { tools, ...present({ parallelToolCalls }) }),
+      ...(tools.length === 0 ? {} : { tools, parallelToolCalls }),
       promptCache: { key: this.#log.identity.threadId },
-      resolveImages: (images) => resolveImages(images, { within, ...present({ loadImage }) }),
+      resolveImages: (images) => resolveImages(images, { within, loadImage }),
     };
   }
 }
@@ -467,15 +504,15 @@ export class AgentRun {
  * The reason why the harness has not run the script, for example because another process has claimed the script.
  * Undefined if the script has run.
  */
-function refusalOf(outcome: Outcome): ScriptFailure | undefined {
+function harnessRefusal(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;
 }
 
-function incomplete(reason: string): Done {
+function incomplete(reason: string): AgentRunEnd {
   return { type: 'done', status: 'incomplete', members: { incomplete_reason: reason } };
 }
 
-function waitingEnd(waiting: Waiting, inSubAgents: boolean): Done {
+function waitingEnd(waiting: Waiting, inSubAgents: boolean): AgentRunEnd {
   const members = { ...waiting, ...(inSubAgents && { in_sub_agents: true }) };
   return { type: 'done', status: 'suspended', members };
 }

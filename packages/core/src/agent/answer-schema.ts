@@ -1,5 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/index.js';
-import { compileJsonSchema } from '../tools/index.js';
+import { compileJsonSchema } from '../schema/index.js';
 
 /** The JSON value of a final answer, or the problem if the answer does not fit the schema. */
 export type CheckedAnswer =
@@ -70,5 +70,5 @@ export function schemaProblem(schema: unknown): string | undefined {
 
 /** Removes a code fence: models often write JSON in one, even if the prompt forbids it. */
 function withoutFence(text: string): string {
-  return /^```(?:json)?\s*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
+  return /^```(?:json)?[^\S\n]*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
 }

@@ -3,7 +3,7 @@ import { ToolscriptUsageError } from '../protocol/index.js';
 interface Member {
   readonly isRight: (value: unknown) => boolean;
   readonly needs: string;
-  readonly isOptional?: true;
+  readonly isOptional?: true | undefined;
 }
 
 /** The options that are checked at the start of a run, for JavaScript hosts that the type checker does not protect. */
@@ -20,13 +20,14 @@ const MEMBERS: Readonly<Record<string, Member>> = {
 /** Checks options. Throws a `ToolscriptUsageError` that names the first invalid one. */
 export function checkAgentOptions(options: unknown, method: string, names: readonly (keyof typeof MEMBERS)[]): void {
   if (typeof options !== 'object' || options === null)
-    throw new ToolscriptUsageError(`${method} needs its options as an object.`);
+    throw new ToolscriptUsageError('ARGUMENT_INVALID', { method, expected: 'its options as an object' });
   const members = options as Record<string, unknown>;
   for (const name of names) {
     const { isRight, needs, isOptional } = MEMBERS[name]!;
     const value = members[name];
     if (isOptional === true && value === undefined) continue;
-    if (!isRight(value)) throw new ToolscriptUsageError(`${method}: ${name} must be ${needs}.`);
+    if (!isRight(value))
+      throw new ToolscriptUsageError('OPTION_INVALID', { option: `${method}: ${name}`, expected: needs });
   }
 }
 

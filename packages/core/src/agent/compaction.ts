@@ -1,7 +1,6 @@
 import { providerFailure, type ProviderFailure } from '../answer/index.js';
 import { cutToTokens, estimateTokens } from '../history/index.js';
 import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
-import { present } from '../protocol/json.js';
 import { newId } from '../text/crypto.js';
 import { SaidText, shownText, type UsageSum } from './run-account.js';
 
@@ -28,9 +27,9 @@ export class ContextSize {
   readonly #window: number | undefined;
   /** Estimated tokens of the system text and the tools, with which every request begins. 0 without a window. */
   readonly #beginning: number;
-  #known = 0;
+  #knownTokens = 0;
   /** Number of items that the last request contained. */
-  #sent = 0;
+  #sentItems = 0;
   /** Number of items after the last answer. */
   #items = 0;
 
@@ -45,25 +44,25 @@ export class ContextSize {
    */
   note(totalTokens: number | undefined, { sent, items }: { sent: number; items: number }): void {
     if (totalTokens === undefined) return;
-    this.#known = totalTokens;
-    this.#sent = sent;
+    this.#knownTokens = totalTokens;
+    this.#sentItems = sent;
     this.#items = items;
   }
 
   /** Drops the recorded count. */
   reset(): void {
-    this.#known = this.#sent = this.#items = 0;
+    this.#knownTokens = this.#sentItems = this.#items = 0;
   }
 
   /** The size in tokens: the last recorded count, plus an estimate of the items that the count does not include. */
   of(conversation: readonly OutputItem[]): number {
-    const known = this.#known === 0 ? this.#beginning : this.#known;
+    const known = this.#knownTokens === 0 ? this.#beginning : this.#knownTokens;
     return known + estimateTokens(conversation.filter(this.#isUncounted).map(shownText).join('\n'));
   }
 
   /** The provider has not counted the output of the last answer's scripts and calls, which ends after the answer. */
   readonly #isUncounted = ({ type }: OutputItem, index: number): boolean =>
-    index >= this.#items || (index >= this.#sent && RESULTS.has(type));
+    index >= this.#items || (index >= this.#sentItems && RESULTS.has(type));
 
   isFull(conversation: readonly OutputItem[]): boolean {
     return this.#window !== undefined && this.of(conversation) > this.#window * FULL;
@@ -86,7 +85,7 @@ export function compactionItem(
     id,
     summary,
     tokens_before: size,
-    ...(last === undefined ? {} : { last_message: last }),
+    last_message: last,
   };
 }
 
@@ -117,7 +116,7 @@ export async function readText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
   { usage, emit }: { readonly usage: UsageSum; readonly emit: (payload: EventPayload) => void },
-): Promise<{ text: string; error?: ProviderFailure; incomplete?: string }> {
+): Promise<{ text: string; error?: ProviderFailure | undefined; incomplete?: string | undefined }> {
   let text = '';
   let incomplete: string | undefined;
   const said = new SaidText();
@@ -136,7 +135,7 @@ export async function readText(
     error = { code: 'AnswerInterrupted', message: failure instanceof Error ? failure.message : String(failure) };
   }
   usage.endAnswer({ request, said });
-  return { text, ...present({ error, incomplete }) };
+  return { text, error, incomplete };
 }
 
 function isCompaction(item: OutputItem): item is CompactionItem {

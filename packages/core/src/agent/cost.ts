@@ -4,7 +4,7 @@ import type { Prices } from './agent-config.js';
 const MILLION = 1_000_000;
 
 /** The cost of tokens in US dollars. */
-export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: Prices): number {
+export function usageCost(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: Prices): number {
   const tokens = billedTokens(usage);
   const sent = tokens.fresh * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite;
   return (sent + tokens.output * output) / MILLION;

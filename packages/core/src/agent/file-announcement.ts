@@ -31,8 +31,8 @@ export async function fileAnnouncement(
   const current = new Set(files.map(({ name }) => JSON.stringify(name)));
   const changed = files
     .toSorted((left, right) => right.createdAt - left.createdAt)
-    .map(lineOf)
-    .filter((line) => known.get(keyOf(line)) !== line);
+    .map(fileLine)
+    .filter((line) => known.get(announcedKey(line)) !== line);
   const deleted = [...known.keys()].filter((key) => !current.has(key)).map((key) => `- ${key}: deleted`);
   const lines = [...changed, ...deleted];
   if (lines.length === 0) return undefined;
@@ -46,7 +46,7 @@ async function allFiles(documents: DocumentStore, threadId: string): Promise<Doc
   const files: DocumentInfo[] = [];
   let after: string | undefined;
   do {
-    const query = { scope, kind: 'file', limit: 500, ...(after === undefined ? {} : { after }) } as const;
+    const query = { scope, kind: 'file', limit: 500, after } as const;
     const page: DocumentPage = await documents.list(query);
     files.push(...page.documents);
     after = page.next;
@@ -60,7 +60,7 @@ function announcedLines(history: readonly OutputItem[]): ReadonlyMap<string, str
   for (const item of sinceCompaction(history)) {
     if (item.type !== 'message' || item.role !== 'system' || !item.content.startsWith(HEADING)) continue;
     for (const line of item.content.split('\n').slice(1)) {
-      const key = keyOf(line);
+      const key = announcedKey(line);
       if (line.endsWith(': deleted')) known.delete(key);
       else if (key !== '') known.set(key, line);
     }
@@ -68,7 +68,7 @@ function announcedLines(history: readonly OutputItem[]): ReadonlyMap<string, str
   return known;
 }
 
-function keyOf(line: string): string {
+function announcedKey(line: string): string {
   return /^- ("(?:[^"\\]|\\.)*")/u.exec(line)?.[1] ?? '';
 }
 
@@ -76,13 +76,13 @@ function keyOf(line: string): string {
  * Unknown authors choose the titles of web pages. So instead of a title, the line of a web page contains the page's
  * address, which the model itself named.
  */
-function lineOf(file: DocumentInfo): string {
+function fileLine(file: DocumentInfo): string {
   const { title = '', source } = fileAbout(file);
   const isWeb = source?.kind === 'web';
   return [
     `- ${JSON.stringify(file.name)} version ${file.version}`,
-    sizeOf(file.bytes),
-    // defence: announced-titles-are-the-scripts, without it: ...(title === '' ? [] : [JSON.stringify(oneLine(title, MAX_TITLE))]),
+    fileSizeText(file.bytes),
+    // defence: announced-titles-are-the-scripts
     ...(title === '' || isWeb ? [] : [JSON.stringify(oneLine(title, MAX_TITLE))]),
     ...(isWeb ? [`untrusted, from ${oneLine(source.url ?? 'the web', MAX_URL)}`] : []),
   ].join(', ');
@@ -93,6 +93,6 @@ function oneLine(text: string, length: number): string {
   return visible.length > length ? `${visible.slice(0, length)}…` : visible;
 }
 
-function sizeOf(bytes: number): string {
+function fileSizeText(bytes: number): string {
   return bytes < 1_000 ? `${bytes} bytes` : `${(bytes / 1_000).toFixed(1)} KB`;
 }

@@ -9,7 +9,7 @@ export {
 } from './agent-config.js';
 export { createAgentRegistry, defaultAgents, type AgentRegistry, type DefaultModels } from './agent-registry.js';
 export { fileAnnouncement } from './file-announcement.js';
-export { billedTokens, costOf } from './cost.js';
+export { billedTokens, usageCost } from './cost.js';
 export {
   recoverRun,
   resumeAgent,
@@ -22,6 +22,8 @@ export {
   type RunAgentOptions,
 } from './run-agent.js';
 export { agentSystem } from './offered-tools.js';
+export { newScriptNonce } from './script-nonce.js';
+export { RunInterruption } from '../protocol/run-interruption.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { extendHistory } from './run-log.js';
 export { answerSchema, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';

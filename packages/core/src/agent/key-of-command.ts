@@ -11,7 +11,7 @@ const TIMEOUT_MS = 60_000;
 export function keyOfCommand([program, ...rest]: readonly string[]): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {
-    key ??= outputOf(program!, rest).catch((error: unknown) => {
+    key ??= commandOutput(program!, rest).catch((error: unknown) => {
       key = undefined;
       throw error;
     });
@@ -19,13 +19,13 @@ export function keyOfCommand([program, ...rest]: readonly string[]): () => Promi
   };
 }
 
-async function outputOf(program: string, rest: readonly string[]): Promise<string> {
+async function commandOutput(program: string, rest: readonly string[]): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)(program, [...rest], { timeout: TIMEOUT_MS, encoding: 'utf8' });
     const key = stdout.trim();
     if (key !== '') return key;
   } catch (error) {
-    const { code, killed } = error as { code?: unknown; killed?: boolean };
+    const { code, killed } = error as { code?: unknown; killed?: boolean | undefined };
     const why = killed === true ? `took longer than ${TIMEOUT_MS / 1000} s` : `failed (${String(code)})`;
     throw new Error(
       `The program ${program} of apiKeyCommand ${why}. Run the program in a terminal, and correct apiKeyCommand if necessary.`,

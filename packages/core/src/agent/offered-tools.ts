@@ -9,7 +9,6 @@ import {
   type Tool,
   type ToolCallers,
   ToolscriptUsageError,
-  present,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
@@ -62,9 +61,9 @@ export function offerTools(
  * only tools that read.
  */
 function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTool, 'callers' | 'outputSchema'> {
-  // defence: hosted-code-only-reads, without it: const chosen = callers ?? 'both';
+  // defence: hosted-code-only-reads
   const chosen = callers ?? (effect === 'read' ? 'both' : 'direct');
-  return chosen === 'direct' ? {} : { callers: chosen, ...present({ outputSchema }) };
+  return chosen === 'direct' ? {} : { callers: chosen, outputSchema };
 }
 
 /** The required name of Anthropic's code execution tool. */
@@ -73,10 +72,7 @@ const PROVIDERS_TOOL = 'code_execution';
 function takenNames(clientFunctions: readonly FunctionTool[], reserved: readonly string[]): Set<string> {
   const taken = new Set(reserved);
   for (const { name } of clientFunctions) {
-    if (taken.has(name))
-      throw new ToolscriptUsageError(
-        `The name of the client's function ${JSON.stringify(name)} is taken. Give the function another name.`,
-      );
+    if (taken.has(name)) throw new ToolscriptUsageError('FUNCTION_NAME_TAKEN', { name: JSON.stringify(name) });
     taken.add(name);
   }
   return taken;
@@ -122,14 +118,23 @@ export function agentLimits(
   return { ...AGENT_LIMITS, ...hostLimits, ...limits, ...ofRun };
 }
 
-/** The system text of an agent's runs, for a host that stores the text with a thread. Undefined if there is no text. */
+interface SystemOptions {
+  readonly mode: HarnessMode;
+  /** The nonce of scripts in text. */
+  readonly nonce: string | undefined;
+}
+
+/**
+ * The system text of an agent's runs, for a host that stores the text with a thread. `nonce`: that of the thread's
+ * scripts. Undefined if there is no text.
+ */
 export function agentSystem(
   harness: Harness,
   provider: Pick<ModelProvider, 'capabilities'>,
   agent: AgentConfig,
-  mode: HarnessMode = agent.mode ?? harness.mode,
+  { mode = agent.mode ?? harness.mode, nonce }: Partial<SystemOptions> = {},
 ): string | undefined {
-  return systemText(harness, agentFor(provider, agent), mode);
+  return systemText(harness, agentFor(provider, agent), { mode, nonce });
 }
 
 /**
@@ -146,13 +151,11 @@ const HOSTED_GUIDE =
   'Some tools can be called by code that you run. There, a tool returns its result as JSON text: parse it, and print only what you need. A call can fail, or can be refused by the user: handle both. Do not repeat a call that has a result.';
 
 /** The system text: how to write scripts, the tools, then the agent's own text. The same inputs give the same text. */
-export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMode): string | undefined {
+export function systemText(harness: Harness, agent: AgentConfig, { mode, nonce }: SystemOptions): string | undefined {
   const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
   const limits = agentLimits(harness, agent);
   const guide =
-    carrier === 'hosted'
-      ? HOSTED_GUIDE
-      : harness.instructions({ carrier, afterScript, limits, ...present({ tokenBudget }) });
+    carrier === 'hosted' ? HOSTED_GUIDE : harness.instructions({ carrier, afterScript, limits, tokenBudget, nonce });
   const parts = [...(mode === 'disabled' ? [] : [guide]), ...(instructions === undefined ? [] : [instructions])];
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }

@@ -85,7 +85,7 @@ const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_outp
  * The index of the first trailing item of reasoning, hosted code or the model's text. No result follows these items, so
  * their answer did not end.
  */
-export function lastSpoken(items: readonly OutputItem[]): number {
+export function lastSpokenIndex(items: readonly OutputItem[]): number {
   return (
     items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1
   );

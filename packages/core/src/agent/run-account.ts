@@ -3,7 +3,7 @@ import { present } from '../protocol/json.js';
 import { estimateTokens } from '../history/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
-import { costOf } from './cost.js';
+import { usageCost } from './cost.js';
 import type { RunBudget } from './run-budget.js';
 
 interface AccountSettings {
@@ -32,7 +32,7 @@ export class RunAccount {
   }
 
   /** The limit that the run has reached, if any. */
-  get reached(): 'token_budget' | 'cost_budget' | undefined {
+  get reachedLimit(): 'token_budget' | 'cost_budget' | undefined {
     const { budget } = this.#settings;
     if (budget.left('tokens') <= 0) return 'token_budget';
     return budget.left('cost') <= 0 ? 'cost_budget' : undefined;
@@ -42,7 +42,7 @@ export class RunAccount {
    * In a strict run with a budget, reserves the maximum usage of an answer and returns the request with that maximum,
    * or returns the name of the budget that has no room for an answer. In any other run, returns the request unchanged.
    */
-  bounded(request: ModelRequest): ModelRequest | 'token_budget' | 'cost_budget' {
+  boundedRequest(request: ModelRequest): ModelRequest | 'token_budget' | 'cost_budget' {
     const { budget, agent, isStrict } = this.#settings;
     if (!isStrict || !budget.isLimited) return request;
     const input = this.usage.estimateInput(request);
@@ -68,7 +68,7 @@ export class RunAccount {
       for await (const payload of answer) {
         if (payload.type === 'usage_update') usage = payload.usage;
         if (payload.type === 'response_done' && usage !== undefined)
-          hold?.limitTo({ tokens: totalOf(usage), cost: this.#costOf(usage) });
+          hold?.limitTo({ tokens: totalTokens(usage), cost: this.#answerCost(usage) });
         yield payload;
       }
     } finally {
@@ -87,7 +87,7 @@ export class RunAccount {
    * Replaces the usage in a `usage_update` with the usage of the whole run, because a provider reports the usage of one
    * answer. Returns any other payload unchanged.
    */
-  counted(payload: EventPayload): EventPayload {
+  countedPayload(payload: EventPayload): EventPayload {
     if (payload.type !== 'usage_update') return payload;
     this.usage.note(payload.usage);
     return { type: 'usage_update', usage: this.usage.total! };
@@ -106,11 +106,11 @@ export class RunAccount {
    */
   requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
     const usage = this.usage.ofAnswer;
-    const cost = this.#costOf(usage);
+    const cost = this.#answerCost(usage);
     this.#hold?.close();
     this.#hold = undefined;
-    if (usage !== undefined) this.#settings.budget.charge({ tokens: totalOf(usage), cost });
-    this.#settings.emit({ ...present({ usage, cost, request_id, rate_limits }), type: 'request_done' } as EventPayload);
+    if (usage !== undefined) this.#settings.budget.charge({ tokens: totalTokens(usage), cost });
+    this.#settings.emit({ usage, cost, request_id, rate_limits, type: 'request_done' } as EventPayload);
   }
 
   /** Counts the usage of a sub-agent, or of a request that a tool made. The budget has already counted this usage. */
@@ -126,16 +126,16 @@ export class RunAccount {
   }
 
   /** The usage and the cost, for the event that ends the run. */
-  get totals(): { usage?: Usage; cost?: number } {
-    const own = this.#costOf(this.usage.own);
+  get totals(): { usage?: Usage | undefined; cost?: number | undefined } {
+    const own = this.#answerCost(this.usage.own);
     const cost = own === undefined ? this.#otherCost : own + (this.#otherCost ?? 0);
     return present({ usage: this.usage.total, cost });
   }
 
   /** The cost of the usage; undefined if the agent has no prices. */
-  #costOf(usage: Usage | undefined): number | undefined {
+  #answerCost(usage: Usage | undefined): number | undefined {
     const { prices } = this.#settings.agent;
-    return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
+    return usage === undefined || prices === undefined ? undefined : usageCost(usage, prices);
   }
 }
 
@@ -150,14 +150,14 @@ interface CountedAnswer {
  * added.
  */
 export class UsageSum {
-  #ended: Usage | undefined;
+  #endedUsage: Usage | undefined;
   #current: Usage | undefined;
   #last: Usage | undefined;
   #answer: Usage | undefined;
   /** The usage of sub-agents, and of the requests that tools make. */
   #others: Usage | undefined;
   /** The last request whose input tokens the provider counted, and the count. */
-  #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
+  #countedRequest: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
   note(usage: Usage): void {
     this.#current = usage;
@@ -171,10 +171,10 @@ export class UsageSum {
     const isCounted = answer.said.isWhole && this.#current !== undefined;
     const isEstimated = !isCounted && (answer.said.items > 0 || this.#current !== undefined);
     this.#last = isCounted ? this.#current : undefined;
-    if (isCounted) this.#known = { request: answer.request, tokens: inputOf(this.#current!) };
+    if (isCounted) this.#countedRequest = { request: answer.request, tokens: inputTokenCount(this.#current!) };
     // defence: uncounted-answer
     if (isEstimated) this.#current = this.#estimate(answer);
-    this.#ended = this.own;
+    this.#endedUsage = this.own;
     this.#answer = this.#current;
     this.#current = undefined;
     return isEstimated;
@@ -198,8 +198,8 @@ export class UsageSum {
    * `ESTIMATE_MARGIN` before the first count.
    */
   #margin(): number {
-    if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
-    return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
+    if (this.#countedRequest === undefined || this.#countedRequest.tokens === 0) return ESTIMATE_MARGIN;
+    return Math.max(1, (this.#countedRequest.tokens / estimateRequest(this.#countedRequest.request)) * 1.2);
   }
 
   /**
@@ -217,7 +217,7 @@ export class UsageSum {
 
   /** The usage of the run's own answers, including estimates. Undefined if there is none. */
   get own(): Usage | undefined {
-    return addUsage(this.#ended, this.#current);
+    return addUsage(this.#endedUsage, this.#current);
   }
 
   /** The usage of the run, of its sub-agents, and of the requests that tools make. Undefined if there is none. */
@@ -230,7 +230,7 @@ export function addUsage(first: Usage | undefined, second: Usage | undefined): U
   if (second === undefined) return first;
   const sum: Usage = { input_tokens: 0, output_tokens: 0 };
   for (const usage of first === undefined ? [second] : [first, second]) {
-    const figures = { ...usage, total_tokens: totalOf(usage) };
+    const figures = { ...usage, total_tokens: totalTokens(usage) };
     for (const [name, figure] of Object.entries(figures))
       if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
     if (usage.estimated === true) sum.estimated = true;
@@ -238,7 +238,7 @@ export function addUsage(first: Usage | undefined, second: Usage | undefined): U
   return sum;
 }
 
-export function totalOf({
+export function totalTokens({
   input_tokens: input,
   output_tokens: output,
   total_tokens: total = input + output,
@@ -247,8 +247,8 @@ export function totalOf({
 }
 
 /** Input tokens, including tokens read from the cache or written to it, which some formats count separately. */
-function inputOf(usage: Usage): number {
-  return Math.max(usage.input_tokens, totalOf(usage) - usage.output_tokens);
+function inputTokenCount(usage: Usage): number {
+  return Math.max(usage.input_tokens, totalTokens(usage) - usage.output_tokens);
 }
 
 /*

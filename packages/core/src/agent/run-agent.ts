@@ -1,20 +1,17 @@
-import type { Decisions, Harness } from '../harness/index.js';
+import type { Decisions, Harness, RunOptions } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
 import { generateEvents } from '../answer/index.js';
 import {
   ToolscriptUsageError,
-  type ApprovalPolicy,
   type FunctionTool,
   type HarnessMode,
-  type JsonObject,
-  type LimitsInput,
   type ModelProvider,
   type Outcome,
   type OutputItem,
   type StreamEvent,
   type ToolChoice,
 } from '../protocol/index.js';
-import { present } from '../protocol/json.js';
+import { pickRunOptions } from '../protocol/run-context.js';
 import { newId } from '../text/crypto.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
@@ -23,75 +20,73 @@ import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
 import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
-import { ScriptInterruption, type RunConditions } from './script-host.js';
-import { spentIn } from './spent.js';
+import { ScriptInterruption, type ScriptConditions } from './script-host.js';
+import { nonceOfItem } from './script-nonce.js';
+import { answersIn, spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
 
-interface CommonOptions {
+/** The options of `RunOptions` apply to all scripts and calls of the run; `limits` also override those of the agent. */
+interface CommonOptions extends Omit<RunOptions, 'onEvent' | 'sink'> {
   provider: ModelProvider;
   harness: Harness;
   agent: AgentInput;
   /** The conversation so far: see `extendHistory`. */
-  history?: readonly OutputItem[];
-  signal?: AbortSignal;
+  history?: readonly OutputItem[] | undefined;
   /** Overrides the mode of the agent and of the harness. */
-  mode?: HarnessMode;
-  /** Overrides of the limits of the agent and of the harness. */
-  limits?: Partial<LimitsInput>;
-  /** Replaces the harness's approvals for this run. */
-  approvals?: ApprovalPolicy;
-  /** The host's own context for tools. */
-  app?: unknown;
-  /** The owner of the run. */
-  principal?: string;
-  /** Members of the scripts' `context`. */
-  context?: JsonObject;
+  mode?: HarnessMode | undefined;
   /** The stored system text of the thread. Default: generated from the harness and the agent. */
-  system?: string;
+  system?: string | undefined;
+  /**
+   * The nonce of the thread's scripts, for an agent whose scripts arrive in text: see `DetectorOptions`. All runs of a
+   * thread need the same one, and a stored `system` must name it. Default: derived from the id of the conversation's
+   * first item, which is random if the input is text. If others know that id, or if the beginning of the history can be
+   * lost, make a nonce with `newScriptNonce()`, and store it with the thread.
+   */
+  nonce?: string | undefined;
   /** Loads the bytes of images. */
-  loadImage?: LoadImage;
+  loadImage?: LoadImage | undefined;
   /**
    * Functions that the caller of the run performs itself. The run ends after an answer that calls such a function. The
    * input of the next run must contain the call's `function_call_output`.
    */
-  clientFunctions?: readonly FunctionTool[];
+  clientFunctions?: readonly FunctionTool[] | undefined;
   /** False: an answer contains at most one call. Default: the provider's default. */
-  parallelToolCalls?: boolean;
+  parallelToolCalls?: boolean | undefined;
   /**
    * Resolves when the events that the run's consumer has received so far are stored. A script or a structured call
    * waits for this promise before its first call with effects. A host that recovers runs from stored events must set
    * this option: otherwise, the recovery would repeat a script that no stored event names.
    */
-  flushEvents?: () => Promise<void>;
+  flushEvents?: (() => Promise<void>) | undefined;
   /** Called with the outcome of each script. The outcome of a suspended script contains the `suspension`. */
-  onOutcome?: (outcome: Outcome) => void;
+  onOutcome?: ((outcome: Outcome) => void) | undefined;
   /** Ids for the run's events; generated if omitted. */
-  runId?: string;
-  threadId?: string;
-  turnId?: string;
+  runId?: string | undefined;
+  threadId?: string | undefined;
+  turnId?: string | undefined;
   /** For scripts in text: emits their source while it streams, as `processText` does. Default false. */
-  scriptSourceDeltas?: boolean;
+  scriptSourceDeltas?: boolean | undefined;
   /** The `seq` of the first event, for a run that continues a suspended run with the same `runId`. Default 0. */
-  nextSeq?: number;
+  nextSeq?: number | undefined;
   /** Sub-agents, for a harness with their tools: see `createSubAgents`. The budget of the run is then strict. */
-  subAgents?: SubAgentHost;
+  subAgents?: SubAgentHost | undefined;
 }
 
 /** `earlier`: the events of the run that an earlier process stored. */
 type Continuing = CommonOptions & {
-  readonly earlier?: readonly StreamEvent[];
-  readonly storeIsWhole?: boolean;
+  readonly earlier?: readonly StreamEvent[] | undefined;
+  readonly storeIsWhole?: boolean | undefined;
   /** Decisions about the approvals of the run's sub-agents. */
-  readonly decisions?: Decisions;
+  readonly decisions?: Decisions | undefined;
 };
 
 export interface RunAgentOptions extends CommonOptions {
   /** The user's message as text, or the input as items. */
   input: string | readonly OutputItem[];
   /** The tool that the run's first answer must call. Default: the model decides. */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
 }
 
 export interface ResumeAgentOptions extends CommonOptions {
@@ -100,17 +95,26 @@ export interface ResumeAgentOptions extends CommonOptions {
    */
   suspension: string;
   /** Decisions by approval id. Approvals without a decision stay pending. */
-  decisions?: Decisions;
+  decisions?: Decisions | undefined;
   /**
    * If set, this run recovers the script of `suspension`, which was interrupted in a run that has ended. `force`: the
    * run recovers the script even if the process that claimed the script may be alive.
    */
-  recover?: { readonly force?: boolean };
+  recover?: { readonly force?: boolean | undefined } | undefined;
   /**
    * True: an earlier process may have begun to resume the script. If the harness cannot resume the script, this run
    * then recovers the script. Default false.
    */
-  mayBeResumed?: boolean;
+  mayBeResumed?: boolean | undefined;
+}
+
+/**
+ * One part of a run: from its start, resume or recovery to its end or its next suspension.
+ */
+export interface RunPart {
+  readonly options: Continuing;
+  readonly input?: readonly OutputItem[] | undefined;
+  readonly start: (run: AgentRun) => Promise<void>;
 }
 
 /**
@@ -120,11 +124,20 @@ export interface ResumeAgentOptions extends CommonOptions {
  * the host are thrown.
  */
 export function runAgent(options: RunAgentOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  return partEvents(startedPart(options));
+}
+
+/** The part that begins a run. */
+export function startedPart(options: RunAgentOptions): RunPart {
   checkAgentOptions(options, 'runAgent', COMMON);
   const { input, toolChoice } = options;
   const items = typeof input === 'string' ? [userMessage(input)] : input;
-  if (!Array.isArray(items)) throw new ToolscriptUsageError('runAgent needs the input as text, or as items.');
-  return play(options, (run) => run.start(items as readonly OutputItem[], toolChoice));
+  if (!Array.isArray(items))
+    throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+      method: 'runAgent',
+      expected: 'the input as text, or as items',
+    });
+  return { options, input: items, start: (run) => run.start(items as readonly OutputItem[], toolChoice) };
 }
 
 /**
@@ -132,50 +145,67 @@ export function runAgent(options: RunAgentOptions): AsyncGenerator<StreamEvent, 
  * continues. `history` is the conversation including the suspended run.
  */
 export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  return partEvents(resumedScriptPart(options));
+}
+
+/** The part that resumes or recovers one script. */
+export function resumedScriptPart(options: ResumeAgentOptions): RunPart {
   checkAgentOptions(options, 'resumeAgent', COMMON);
   const { suspension, decisions = {}, recover, mayBeResumed = false } = options;
-  if (typeof suspension !== 'string') throw new ToolscriptUsageError('resumeAgent needs the suspension as a string.');
-  return play(options, (run) =>
-    recover === undefined
-      ? run.resume(suspension, decisions, mayBeResumed)
-      : run.recoverScript(suspension, { force: recover.force === true }),
-  );
+  if (typeof suspension !== 'string')
+    throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+      method: 'resumeAgent',
+      expected: 'the suspension as a string',
+    });
+  return {
+    options,
+    start: (run) =>
+      recover === undefined
+        ? run.resume(suspension, decisions, mayBeResumed)
+        : run.recoverScript(suspension, { force: recover.force === true }),
+  };
 }
 
 export interface ResumeRunOptions extends Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'> {
   /** All stored events of the run, in order. */
   events: readonly StreamEvent[];
   /** Decisions by approval id. Approvals without a decision stay pending. */
-  decisions?: Decisions;
+  decisions?: Decisions | undefined;
   /** See `ResumeAgentOptions`. */
-  mayBeResumed?: boolean;
+  mayBeResumed?: boolean | undefined;
 }
 
 export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 'mayBeResumed'> {
   /** Claims a script even if the process that claimed the script may be alive. Default false. */
-  force?: boolean;
+  force?: boolean | undefined;
   /**
    * True: the interrupted run used the same store of scripts, and the store has lost nothing since that run: the
    * store's machine has not lost power, or the store flushes its writes. A script without a journal has then performed
    * only reads, and runs again. Default false: the model reads that the script was interrupted.
    */
-  storeIsWhole?: boolean;
+  storeIsWhole?: boolean | undefined;
 }
 
 /** Resumes a suspended run from its stored events. `history` is the conversation before the run. */
-export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> {
+export function resumeRun(options: ResumeRunOptions): AsyncGenerator<StreamEvent> {
+  return partEvents(resumedPart(options));
+}
+
+/** The part that continues a suspended run. */
+export function resumedPart(given: ResumeRunOptions): RunPart {
   checkAgentOptions(given, 'resumeRun', [...COMMON, 'events']);
   const { events, decisions = {}, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
-    throw new ToolscriptUsageError(
-      'resumeRun needs the events of a suspended run. Use recoverRun for a run that has not ended.',
-    );
+    throw new ToolscriptUsageError('RUN_NOT_SUSPENDED');
   const suspension = last.script_id;
   const continued = continuing(options, events);
   if (last.in_sub_agents === true)
-    return play({ ...continued, decisions }, (run) => run.recoverScript(suspension, { force: true, evenEnded: true }));
-  return resumeAgent({ ...continued, suspension, decisions });
+    return {
+      options: { ...continued, decisions },
+      start: (run) => run.recoverScript(suspension, { force: true, evenEnded: true }),
+    };
+  return resumedScriptPart({ ...continued, suspension, decisions });
 }
 
 /**
@@ -184,22 +214,25 @@ export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> 
  * script makes or saves the call, and the tool is idempotent. Otherwise, the outcome of the call is reported as
  * unknown. `history` is the conversation before the run.
  */
-export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent> {
+export function recoverRun(options: RecoverRunOptions): AsyncGenerator<StreamEvent> {
+  return partEvents(recoveredPart(options));
+}
+
+/** The part that continues an interrupted run. */
+export function recoveredPart(given: RecoverRunOptions): RunPart {
   checkAgentOptions(given, 'recoverRun', [...COMMON, 'events']);
   const { events, force = false, storeIsWhole = false, ...options } = given;
   const last = events.at(-1)?.payload;
-  if (last === undefined || last.type === 'response_done')
-    throw new ToolscriptUsageError(
-      'recoverRun needs the events of a run that has not ended. Use resumeRun for a suspended run.',
-    );
+  if (last === undefined || last.type === 'response_done') throw new ToolscriptUsageError('RUN_NOT_INTERRUPTED');
   const interrupted = interruptedRun(events);
   const closed = interrupted.openItems.map((id): StreamEvent => ({
     ...events.at(-1)!,
     payload: { type: 'item_cancelled', item_id: id },
   }));
-  return play({ ...continuing(options, [...events, ...closed]), storeIsWhole }, (run) =>
-    run.recover(interrupted, { force, storeIsWhole }),
-  );
+  return {
+    options: { ...continuing(options, [...events, ...closed]), storeIsWhole },
+    start: (run) => run.recover(interrupted, { force, storeIsWhole }),
+  };
 }
 
 function continuing(
@@ -223,22 +256,32 @@ export function userMessage(content: string): OutputItem {
   return { type: 'message', id: newId('item'), role: 'user', content };
 }
 
-function play(
-  options: Continuing,
-  start: (run: AgentRun) => Promise<void>,
-): AsyncGenerator<StreamEvent, void, undefined> {
-  return generateEvents(options.signal, (push, signal, handled) => {
-    const { flushEvents } = options;
-    const flush = flushEvents && (() => handled().then(flushEvents));
-    const run = prepare(options, signal, { push, flush });
-    return async () => {
-      try {
-        await start(run);
-      } finally {
-        await run.interrupt();
-      }
-    };
-  });
+function partEvents(part: RunPart): AsyncGenerator<StreamEvent, void, undefined> {
+  const { flushEvents } = part.options;
+  return generateEvents(part.options.signal, (push, signal, handled) =>
+    prepared(part, signal, { push, flush: flushEvents && (() => handled().then(flushEvents)) }),
+  );
+}
+
+/**
+ * Performs one part of a run, and gives each event to `take` when it is made. Rejects for mistakes of the host, which
+ * the function that made the part has not found. `signal` of the options aborts the part; `take` must not throw.
+ */
+export async function performPart(part: RunPart, take: (event: StreamEvent) => void): Promise<void> {
+  const { signal = new AbortController().signal, flushEvents } = part.options;
+  await prepared(part, signal, { push: take, flush: flushEvents })();
+}
+
+function prepared(part: RunPart, signal: AbortSignal, events: Events): () => Promise<void> {
+  const { start } = part;
+  const run = prepare(part, signal, events);
+  return async () => {
+    try {
+      await start(run);
+    } finally {
+      await run.interrupt();
+    }
+  };
 }
 
 interface Events {
@@ -246,29 +289,37 @@ interface Events {
   readonly flush: (() => Promise<void>) | undefined;
 }
 
-/** The host's options for scripts and tools. */
-function hostOptions({ provider, approvals, app, principal, context, onOutcome }: Continuing, log: RunLog) {
+/** Returns the options that the scripts and calls of the run share. */
+function scriptOptions(options: Continuing, agent: AgentConfig, log: RunLog, signal: AbortSignal): RunOptions {
+  const { provider, harness, context, limits } = options;
   const known = { conversationId: log.identity.threadId, provider: provider.api, model: provider.model };
-  return { approvals, app, principal, context: { ...known, ...context }, onOutcome };
+  return Object.freeze({
+    ...pickRunOptions(options),
+    context: { ...known, ...context },
+    limits: agentLimits(harness, agent, limits),
+    signal,
+    sink: log,
+  });
 }
 
-function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Events): AgentRun {
+function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, flush }: Events): AgentRun {
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
-  const { clientFunctions = [], parallelToolCalls } = options;
+  const { clientFunctions = [], parallelToolCalls, onOutcome } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
   const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
   const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds: interruption.withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
+  const nonce = agent.carrier === 'text' ? conversationNonce(options, mode, input) : undefined;
   const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);
-  const limits = agentLimits(harness, agent, options.limits);
+  const ofScripts = scriptOptions(options, agent, log, AbortSignal.any([signal, interruption.signal]));
   const results: unknown[] = [];
-  const conditions = { harness, log, mode, limits, signal, interruption, ...hostOptions(options, log) };
+  const conditions = { harness, log, mode, options: ofScripts, interruption, onOutcome };
   const work = {
     emit: log.emit,
     mode,
-    modelOutputTokens: limits.modelOutputTokens ?? harness.limits.modelOutputTokens,
+    modelOutputTokens: ofScripts.limits?.modelOutputTokens ?? harness.limits.modelOutputTokens,
     continueOnError: agent.continueOnError,
     scriptsAreCalls: agent.carrier === 'tool' || agent.carrier === 'custom',
     functions,
@@ -279,22 +330,35 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
       results.push(result);
     },
   };
-  const ofScope = { agent, provider, budget, ...scopeOf(options, conditions, log) };
+  const ofScope = { agent, provider, budget, signal, ...fixedScope(options, conditions) };
   return new AgentRun({
+    ...conditions,
     provider,
     agent,
-    log,
-    conditions,
+    signal,
     work,
     tools,
     parallelToolCalls,
+    nonce,
     system,
     loadImage,
     results,
     scriptSourceDeltas,
     budget,
+    earlierTurns: answersIn((options.earlier ?? []).map(({ payload }) => payload)),
     openSubAgents: subAgents && ((ofRun) => subAgents.open({ ...ofScope, ...ofRun })),
   });
+}
+
+/** In the mode `disabled`, the instructions name no nonce, and a warning replaces every block. */
+function conversationNonce(
+  { nonce, history = [] }: Continuing,
+  mode: HarnessMode,
+  input: readonly OutputItem[],
+): string | undefined {
+  if (nonce !== undefined || mode === 'disabled') return nonce;
+  // defence: every-conversation-has-a-nonce
+  return nonceOfItem(history[0] ?? input[0]);
 }
 
 function openLog(options: Continuing, push: Events['push'], port: RunLogPort): RunLog {
@@ -305,9 +369,17 @@ function openLog(options: Continuing, push: Events['push'], port: RunLogPort): R
     threadId,
     turnId,
     nextSeq,
-    ...present({ parentRunId: subAgents?.parentRunId, agents: subAgents?.path }),
+    parentRunId: subAgents?.parentRunId,
+    agents: subAgents?.path,
   };
-  return new RunLog(identity, history, push, port);
+  return new RunLog(identity, history, push, { ...port, requestedBefore: requestedIn(options.earlier, nextSeq) });
+}
+
+/** A host that continues a run without its stored events has the requests in its own log. */
+function requestedIn(earlier: readonly StreamEvent[] | undefined, nextSeq: number): RunLogPort['requestedBefore'] {
+  if (earlier === undefined) return () => nextSeq > 0;
+  return (id) =>
+    earlier.some(({ payload }) => payload.type === 'approval_requested' && payload.approval.approval_id === id);
 }
 
 function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[] = []) {
@@ -315,15 +387,12 @@ function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earli
 }
 
 /** The members of a scope that do not depend on the state of the run. */
-function scopeOf(
-  options: Continuing,
-  { interruption, log: _log, onOutcome: _onOutcome, ...same }: RunConditions,
-  log: RunLog,
-) {
-  const { loadImage, earlier = [], storeIsWhole = false, decisions = {} } = options;
+function fixedScope(given: Continuing, { harness, mode, options, interruption, log }: ScriptConditions) {
+  const { loadImage, earlier = [], storeIsWhole = false, decisions = {} } = given;
   const { identity, emit } = log;
   const flush = async () => log.flush?.();
   const runningCalls = () => log.runningCalls;
   const suspend = (approvalIds: readonly string[]) => interruption.interrupt(approvalIds);
-  return { ...same, identity, emit, flush, runningCalls, suspend, loadImage, earlier, storeIsWhole, decisions };
+  const own = { harness, mode, options, identity, emit, flush, runningCalls, suspend };
+  return { ...own, loadImage, earlier, storeIsWhole, decisions };
 }

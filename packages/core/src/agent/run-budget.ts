@@ -1,3 +1,5 @@
+import type { Defined } from '../protocol/json.js';
+
 /*
  * The budget of a run and its sub-agents. While a sub-agent works, its budget is reserved in its parent's budget. The
  * usage of the sub-agent counts in every budget above it. The unused rest is returned when the sub-agent ends.
@@ -16,13 +18,13 @@ export class RunBudget {
   #limits: Amounts;
   readonly #parent: RunBudget | undefined;
   readonly #children = new Set<RunBudget>();
-  readonly #used: Record<Figure, number>;
+  readonly #usedAmounts: Record<Figure, number>;
 
-  /** `used`: the amounts that the same run used in an earlier process. */
+  /** `usedAmounts`: the amounts that the same run used in an earlier process. */
   constructor(limits: Amounts, used: Amounts = {}, parent?: RunBudget) {
     this.#limits = limits;
     this.#parent = parent;
-    this.#used = { tokens: used.tokens ?? 0, cost: used.cost ?? 0, calls: used.calls ?? 0 };
+    this.#usedAmounts = { tokens: used.tokens ?? 0, cost: used.cost ?? 0, calls: used.calls ?? 0 };
   }
 
   /**
@@ -34,11 +36,11 @@ export class RunBudget {
     if (limit === undefined) return Number.POSITIVE_INFINITY;
     let reserved = 0;
     for (const child of this.#children) reserved += child.#unspent(figure);
-    return Math.max(0, limit - this.#used[figure] - reserved);
+    return Math.max(0, limit - this.#usedAmounts[figure] - reserved);
   }
 
-  get used(): Required<Amounts> {
-    return { ...this.#used } as Required<Amounts>;
+  get usedAmounts(): Defined<Amounts> {
+    return { ...this.#usedAmounts } as Defined<Amounts>;
   }
 
   /** Whether tokens or costs are limited. */
@@ -57,12 +59,12 @@ export class RunBudget {
   }
 
   charge(amounts: Amounts): void {
-    for (const figure of FIGURES) this.#used[figure] += amounts[figure] ?? 0;
+    for (const figure of FIGURES) this.#usedAmounts[figure] += amounts[figure] ?? 0;
     this.#parent?.charge(amounts);
   }
 
   /**
-   * Reserves a child budget. `used`: the amounts that the child used in an earlier process. The parent has already
+   * Reserves a child budget. `usedAmounts`: the amounts that the child used in an earlier process. The parent has already
    * counted these amounts.
    */
   reserve(limits: Amounts, used: Amounts = {}): RunBudget {
@@ -84,7 +86,7 @@ export class RunBudget {
 
   #unspent(figure: Figure): number {
     const limit = this.#limits[figure];
-    return limit === undefined ? 0 : Math.max(0, limit - this.#used[figure]);
+    return limit === undefined ? 0 : Math.max(0, limit - this.#usedAmounts[figure]);
   }
 }
 

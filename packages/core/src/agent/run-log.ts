@@ -3,10 +3,11 @@ import {
   EventEnvelopes,
   type EventPayload,
   type OutputItem,
+  type PayloadSink,
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
-import { EventStream, type PayloadSink } from '../answer/index.js';
+import { EventStream } from '../answer/index.js';
 import { sinceCompaction } from './compaction.js';
 
 /*
@@ -28,7 +29,7 @@ class ConversationFold {
   }
 
   apply(payload: EventPayload): void {
-    if (payload.type === 'response_start') this.add(inputOf(payload));
+    if (payload.type === 'response_start') this.add(responseInput(payload));
     this.#reducer.apply(this.#envelopes.next(payload));
   }
 
@@ -37,7 +38,7 @@ class ConversationFold {
   }
 }
 
-function inputOf(payload: Extract<EventPayload, { type: 'response_start' }>): readonly OutputItem[] {
+function responseInput(payload: Extract<EventPayload, { type: 'response_start' }>): readonly OutputItem[] {
   return Array.isArray(payload.input) ? (payload.input as OutputItem[]) : [];
 }
 
@@ -53,7 +54,9 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
 
 export interface RunLogPort extends Pick<PayloadSink, 'flush' | 'takeCall'> {
   /** Whether the log drops an event. */
-  readonly withholds?: (payload: EventPayload) => boolean;
+  readonly withholds?: ((payload: EventPayload) => boolean) | undefined;
+  /** Whether an earlier process emitted the request for this approval as an event of the run. */
+  readonly requestedBefore?: ((approvalId: string) => boolean) | undefined;
 }
 
 /** The events of a run, and the conversation that they fold into. */
@@ -66,16 +69,19 @@ export class RunLog implements PayloadSink {
   readonly #fold = new ConversationFold();
   readonly #withholds: RunLogPort['withholds'];
   readonly #running = new Set<string>();
+  readonly #requestedApprovals = new Set<string>();
+  readonly #requestedBefore: RunLogPort['requestedBefore'];
 
   constructor(
-    identity: RunIdentity & { nextSeq?: number },
+    identity: RunIdentity & { nextSeq?: number | undefined },
     history: readonly OutputItem[],
     listen: (event: StreamEvent) => void,
-    { flush, takeCall, withholds }: RunLogPort = {},
+    { flush, takeCall, withholds, requestedBefore }: RunLogPort = {},
   ) {
     this.flush = flush;
     this.takeCall = takeCall;
     this.#withholds = withholds;
+    this.#requestedBefore = requestedBefore;
     const { nextSeq, ...names } = identity;
     this.identity = names;
     this.#fold.add(history);
@@ -83,10 +89,16 @@ export class RunLog implements PayloadSink {
   }
 
   readonly emit = (payload: EventPayload): void => {
+    if (payload.type === 'approval_requested') this.#requestedApprovals.add(payload.approval.approval_id);
     if (payload.type === 'tool_call_start') this.#running.add(payload.call_id);
     if (payload.type === 'tool_call_done') this.#running.delete(payload.call_id);
     if (this.#withholds?.(payload) !== true) this.#stream.emit(payload);
   };
+
+  /** Whether the run has emitted the request for this approval. */
+  hasRequested(approvalId: string): boolean {
+    return this.#requestedApprovals.has(approvalId) || this.#requestedBefore?.(approvalId) === true;
+  }
 
   /** The number of calls that have started and not ended. */
   get runningCalls(): number {

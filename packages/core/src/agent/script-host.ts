@@ -1,68 +1,66 @@
-import type { PayloadSink, ScriptHost } from '../answer/index.js';
-import type { Harness } from '../harness/index.js';
+import type { ScriptHost } from '../answer/index.js';
+import type { Harness, ResumeOptions, RunOptions } from '../harness/index.js';
 import {
   RunInterruption,
-  type ApprovalPolicy,
   type ApprovalRequest,
   type EventPayload,
   type HarnessMode,
-  type JsonObject,
-  type LimitsInput,
   type Outcome,
-  type OutputItem,
-  type RunIdentity,
 } from '../protocol/index.js';
 import { present } from '../protocol/json.js';
+import { ReadTexts } from './read-texts.js';
+import type { RunLog } from './run-log.js';
 
-/** The options for the scripts and calls of an agent's run. */
-export interface RunConditions {
+/** The conditions under which an agent's run makes its scripts and calls. */
+export interface ScriptConditions {
   readonly harness: Harness;
-  readonly log: PayloadSink & { readonly identity: RunIdentity; readonly items: readonly OutputItem[] };
+  readonly log: RunLog;
   readonly mode: HarnessMode;
-  readonly limits: Partial<LimitsInput>;
-  readonly approvals: ApprovalPolicy | undefined;
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  /** Members of the scripts' `context`. */
-  readonly context: JsonObject;
-  readonly signal: AbortSignal;
+  /** The options that all scripts and calls share. Their signal also aborts at an interruption. */
+  readonly options: RunOptions;
   readonly interruption: ScriptInterruption;
   readonly onOutcome: ((outcome: Outcome) => void) | undefined;
 }
 
 /** Runs an agent's scripts and calls in its harness, and emits their events to the run's log. */
-export function hostOver(conditions: RunConditions, sourceDeltas: boolean): ScriptHost {
-  const { harness, log, mode, context, onOutcome, interruption } = conditions;
+export function hostOver(conditions: ScriptConditions, detect: Parameters<Harness['detector']>[0]): ScriptHost {
+  const { harness, log, mode, options, onOutcome, interruption } = conditions;
   const { threadId, turnId } = log.identity;
-  const shared = sharedOptions(conditions);
+  const read = new ReadTexts(() => log.items);
   return {
     async runScript({ source, language, item }, refusal) {
-      const names = { mode, language, item, context, threadId, turnId, ...present({ refusal }) };
-      const outcome = interruption.outcomeOf(await harness.runScript(source, { ...shared, ...names }));
-      if (interruption.isInterrupted) markSuspended(conditions, outcome);
+      const repeatsReadText = read.repeats(source);
+      const script = { mode, language, item, threadId, turnId, refusal, repeatsReadText };
+      const outcome = settledOutcome(conditions, await harness.runScript(source, { ...options, ...script }));
       onOutcome?.(outcome);
       return { outcome };
     },
     async callTool({ name, input, ...names }) {
-      const operation = await harness.callTool(name, input, { ...shared, ...present(names), threadId, turnId });
+      const operation = await harness.callTool(name, input, { ...options, ...present(names), threadId, turnId });
       const { scriptId } = names;
       const pendingApprovals = scriptId === undefined ? undefined : interruption.settle();
       return pendingApprovals === undefined ? operation : { ...operation, ...present({ scriptId }), pendingApprovals };
     },
-    detector: () => harness.detector({ sourceDeltas }),
+    detector: () => harness.detector(detect),
   };
 }
 
-/** Sets the status of an interrupted script's item to `suspended`, as for a script whose own calls need decisions. */
-export function markSuspended({ log }: RunConditions, { scriptId }: Outcome): void {
+/**
+ * The outcome of a script for its run. An interrupted script and its item are suspended, as for a script whose own calls
+ * need decisions.
+ */
+export function settledOutcome({ log, interruption }: ScriptConditions, ended: Outcome): Outcome {
+  const outcome = interruption.runOutcome(ended);
+  if (!interruption.isInterrupted) return outcome;
+  const { scriptId } = outcome;
   const item = log.items.find((one) => one.type === 'script_execution' && one.script_id === scriptId);
   if (item !== undefined) log.emit({ type: 'item_update', item_id: item.id, changes: { status: 'suspended' } });
+  return outcome;
 }
 
-/** The options that a new script, a resumed script and a structured call share. */
-export function sharedOptions({ log, approvals, principal, limits, app, signal: ofRun, interruption }: RunConditions) {
-  const signal = AbortSignal.any([ofRun, interruption.signal]);
-  return { ...present({ approvals, principal, limits }), app, signal, sink: log };
+/** The options of a script that continues: it keeps the `context` of its start. */
+export function resumeOptions({ options: { context: _context, ...options } }: ScriptConditions): ResumeOptions {
+  return options;
 }
 
 /** Events of an interrupted script that are dropped, because the script is recovered later. */
@@ -107,7 +105,7 @@ export class ScriptInterruption {
   }
 
   /** The outcome of a script for its run: suspended if the script was interrupted. */
-  outcomeOf(outcome: Outcome): Outcome {
+  runOutcome(outcome: Outcome): Outcome {
     const pendingApprovals = this.settle();
     if (pendingApprovals === undefined) return outcome;
     const { scriptId, operations, logs, output, diagnostics, plan, metadata } = outcome;

@@ -1,8 +1,8 @@
 import type { EventPayload, Usage } from '../protocol/index.js';
-import { addUsage, totalOf } from './run-account.js';
+import { addUsage, totalTokens } from './run-account.js';
 
 /** The usage of a run and its sub-agents, read from its events. */
-export interface Spent {
+export interface SpentUsage {
   readonly usage: Usage | undefined;
   readonly tokens: number;
   readonly cost: number;
@@ -13,7 +13,7 @@ export interface Spent {
  * Reads the payloads of a run's events, including those of its sub-agents. A request without `request_done` is not
  * counted.
  */
-export function spentIn(payloads: Iterable<EventPayload>): Spent {
+export function spentIn(payloads: Iterable<EventPayload>): SpentUsage {
   let usage: Usage | undefined;
   let cost = 0;
   let calls = 0;
@@ -25,5 +25,16 @@ export function spentIn(payloads: Iterable<EventPayload>): Spent {
     cost += payload.cost ?? 0;
   };
   for (const payload of payloads) add(payload);
-  return { usage, cost, calls, tokens: usage === undefined ? 0 : totalOf(usage) };
+  return { usage, cost, calls, tokens: usage === undefined ? 0 : totalTokens(usage) };
+}
+
+/** The number of answers of the run's own model that have items among its events. */
+export function answersIn(payloads: Iterable<EventPayload>): number {
+  const ids = new Set<unknown>();
+  for (const payload of payloads) {
+    if (payload.type === 'item_start') ids.add(payload.initial?.['answer_id']);
+    if (payload.type === 'item_done') ids.add(payload.final_item['answer_id']);
+  }
+  ids.delete(undefined);
+  return ids.size;
 }

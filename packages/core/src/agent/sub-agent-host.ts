@@ -1,16 +1,6 @@
-import type { Decisions, Harness } from '../harness/index.js';
+import type { Decisions, Harness, RunOptions } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
-import type {
-  ApprovalPolicy,
-  EventPayload,
-  HarnessMode,
-  JsonObject,
-  LimitsInput,
-  ModelProvider,
-  RunIdentity,
-  StreamEvent,
-  Usage,
-} from '../protocol/index.js';
+import type { EventPayload, HarnessMode, ModelProvider, RunIdentity, StreamEvent, Usage } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import type { RunBudget } from './run-budget.js';
 
@@ -21,11 +11,8 @@ export interface AgentScope {
   readonly provider: ModelProvider;
   readonly harness: Harness;
   readonly mode: HarnessMode;
-  readonly limits: Partial<LimitsInput>;
-  readonly approvals: ApprovalPolicy | undefined;
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  readonly context: JsonObject;
+  /** The options that all scripts and calls of the run share. */
+  readonly options: RunOptions;
   readonly loadImage: LoadImage | undefined;
   readonly signal: AbortSignal;
   readonly budget: RunBudget;
@@ -67,9 +54,9 @@ export interface OpenSubAgents {
 export interface SubAgentHost {
   open(scope: AgentScope): OpenSubAgents;
   /** The budget of a run that is itself a sub-agent. */
-  readonly budget?: RunBudget;
+  readonly budget?: RunBudget | undefined;
   /** The id of the run that launched this run. */
-  readonly parentRunId?: string;
+  readonly parentRunId?: string | undefined;
   /** The chain of sub-agents from the first level to this run, inclusive. */
-  readonly path?: readonly string[];
+  readonly path?: readonly string[] | undefined;
 }

@@ -55,7 +55,7 @@ interface Part {
 }
 
 function isApproved({ toolCallId, messages }: OuterCall): boolean {
-  const parts = messages.flatMap(partsOf);
+  const parts = messages.flatMap(messageParts);
   const requests = parts.filter((part) => part.type === 'tool-approval-request' && part.toolCallId === toolCallId);
   const ids = new Set(requests.map(({ approvalId }) => approvalId));
   return parts.some(
@@ -63,7 +63,7 @@ function isApproved({ toolCallId, messages }: OuterCall): boolean {
   );
 }
 
-function partsOf(message: unknown): readonly Part[] {
+function messageParts(message: unknown): readonly Part[] {
   const { content } = message as { content?: unknown };
   return Array.isArray(content) ? (content as Part[]) : [];
 }

@@ -13,7 +13,7 @@ import { readTools, type OuterCall } from './sdk-tools.js';
 export interface ScriptToolCallOptions {
   toolCallId: string;
   messages: unknown[];
-  abortSignal?: AbortSignal;
+  abortSignal?: AbortSignal | undefined;
 }
 
 /**

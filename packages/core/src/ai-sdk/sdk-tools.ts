@@ -26,12 +26,9 @@ export function readTools(tools: ToolSet): Promise<ReadTool[]> {
 
 async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
   const { execute, description } = sdkTool;
-  if (typeof execute !== 'function')
-    throw new ToolscriptUsageError(
-      `The tool "${name}" has no execute, so a script cannot call it. Pass the tool to the AI SDK in addition to the script tool.`,
-    );
+  if (typeof execute !== 'function') throw new ToolscriptUsageError('SDK_TOOL_WITHOUT_EXECUTE', { name });
   const input = asSchema(sdkTool.inputSchema as FlexibleSchema);
-  const output = (sdkTool as { outputSchema?: FlexibleSchema }).outputSchema;
+  const output = (sdkTool as { outputSchema?: FlexibleSchema | undefined }).outputSchema;
   const outputSchema = output === undefined ? undefined : await asSchema(output).jsonSchema;
   const asksUser = asker(sdkTool);
   const read = async (value: unknown): Promise<unknown> => {
@@ -47,7 +44,9 @@ async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
     ...(outputSchema === undefined ? {} : { outputSchema }),
     approval: asksUser === undefined ? 'never' : async (value, { app }) => asksUser(value, app as OuterCall),
     execute: async (value, context) =>
-      lastOf(await (execute as (input: unknown, options: Options) => unknown)(await read(value), optionsOf(context))),
+      lastResult(
+        await (execute as (input: unknown, options: Options) => unknown)(await read(value), sdkOptions(context)),
+      ),
   });
   return { tool, asksUser };
 }
@@ -59,11 +58,11 @@ function asker({ needsApproval }: SdkTool): AsksUser | undefined {
 }
 
 /** Returns the options that the AI SDK passed to the script tool, with the signal of this call. */
-function optionsOf({ app, signal }: ToolCallContext): Options {
+function sdkOptions({ app, signal }: ToolCallContext): Options {
   return { ...(app as object), abortSignal: signal } as unknown as Options;
 }
 
-async function lastOf(result: unknown): Promise<unknown> {
+async function lastResult(result: unknown): Promise<unknown> {
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;
   for await (const part of result as AsyncIterable<unknown>) last = part;

@@ -35,7 +35,7 @@ export interface AnswerSettings {
   /**
    * Called with each payload before the player handles it, even in `stopped`. The player handles the returned payload.
    */
-  readonly onPayload?: (payload: EventPayload) => EventPayload;
+  readonly onPayload?: ((payload: EventPayload) => EventPayload) | undefined;
   /** Stops the provider's stream after a script. */
   readonly stop: () => void;
   /** The signal that aborts the provider's stream. */
@@ -46,9 +46,9 @@ export interface AnswerSettings {
 
 export interface AnswerEnd {
   readonly status: ResponseStatus;
-  /** Why the answer is incomplete. */
-  readonly reason?: string;
-  readonly error?: ProviderFailure;
+  /** The reason why the answer is incomplete. */
+  readonly reason?: string | undefined;
+  readonly error?: ProviderFailure | undefined;
 }
 
 type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: Type }>;
@@ -71,12 +71,12 @@ export class AnswerPlayer {
    * Payloads of other items that arrived while a message was open. The player holds them, so that the pieces of a
    * message stay together.
    */
-  #held: ItemPayload[] = [];
+  #heldPayloads: ItemPayload[] = [];
   readonly #heldIds = new Set<string>();
   /** Ids of the calls that were made. */
   readonly #calls = new Set<string>();
   readonly #cut: AnswerCut;
-  #stopped = false;
+  #isStopped = false;
   #error: AnswerEnd['error'];
   #end: AnswerEnd | undefined;
 
@@ -96,7 +96,7 @@ export class AnswerPlayer {
     }
     this.#cut.end();
     this.#giveUpOpenItems();
-    if (this.#stopped) return { status: 'completed' };
+    if (this.#isStopped) return { status: 'completed' };
     if (this.#error !== undefined) return { status: 'failed', error: this.#error };
     const message = 'The provider’s answer ended without its final event. Send the request again.';
     return this.#end ?? { status: 'failed', error: { code: 'AnswerTruncated', message } };
@@ -115,7 +115,7 @@ export class AnswerPlayer {
         this.#error = providerFailure(payload);
         return;
       case 'response_done':
-        return this.#done(payload);
+        return this.#endAnswer(payload);
       case 'item_start':
       case 'item_delta':
       case 'item_done':
@@ -123,18 +123,18 @@ export class AnswerPlayer {
       case 'item_cancelled':
         return this.#takeOfItem(payload);
       default:
-        return this.#stopped ? undefined : emit(payload);
+        return this.#isStopped ? undefined : emit(payload);
     }
   }
 
-  #done(payload: Payload<'response_done'>): void {
+  #endAnswer(payload: Payload<'response_done'>): void {
     const reason = typeof payload.incomplete_reason === 'string' ? { reason: payload.incomplete_reason } : {};
     this.#end = { status: payload.status, ...reason };
   }
 
   async #takeOfItem(payload: ItemPayload): Promise<void> {
     const id = payload.item_id;
-    if (this.#heldIds.has(id)) return void this.#held.push(payload);
+    if (this.#heldIds.has(id)) return void this.#heldPayloads.push(payload);
     if (payload.type === 'item_start') return this.#start(payload);
     if (this.#messages.has(id)) return this.#takeOfMessage(payload);
     if (!this.#open.has(id)) return;
@@ -155,10 +155,10 @@ export class AnswerPlayer {
   }
 
   #start(payload: Payload<'item_start'>): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     if (this.#messages.size > 0) {
       this.#heldIds.add(payload.item_id);
-      return void this.#held.push(payload);
+      return void this.#heldPayloads.push(payload);
     }
     if (payload.item_type === 'message' && this.#settings.scriptsInText !== 'none') return this.#openMessage(payload);
     this.#open.set(payload.item_id, payload.item_type);
@@ -167,10 +167,10 @@ export class AnswerPlayer {
 
   /** Plays the held payloads after a message has ended. A held payload may open another message. */
   async #release(): Promise<void> {
-    const held = this.#held;
-    this.#held = [];
+    const held = this.#heldPayloads;
+    this.#heldPayloads = [];
     this.#heldIds.clear();
-    if (!this.#stopped) for (const payload of held) await this.#takeOfItem(payload);
+    if (!this.#isStopped) for (const payload of held) await this.#takeOfItem(payload);
   }
 
   #openMessage({ item_id: id, initial }: Payload<'item_start'>): void {
@@ -181,16 +181,16 @@ export class AnswerPlayer {
 
   async #takeOfMessage(payload: Exclude<ItemPayload, { type: 'item_start' }>): Promise<void> {
     const { pieces, detector } = this.#messages.get(payload.item_id)!;
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     switch (payload.type) {
       case 'item_delta':
-        return this.#detected(pieces, detector.push(payload.delta));
+        return this.#playDetected(pieces, detector.push(payload.delta));
       case 'item_done': {
         const final = payload.final_item as MessageItem;
         pieces.finishing(final);
-        await this.#detected(pieces, detector.end(), true);
+        await this.#playDetected(pieces, detector.end(), true);
         this.#messages.delete(payload.item_id);
-        if (!this.#stopped) pieces.finished();
+        if (!this.#isStopped) pieces.completeMessage();
         return this.#release();
       }
       default:
@@ -200,10 +200,10 @@ export class AnswerPlayer {
     }
   }
 
-  async #detected(pieces: TextPieces, events: readonly DetectorEvent[], atEnd = false): Promise<void> {
+  async #playDetected(pieces: TextPieces, events: readonly DetectorEvent[], atEnd = false): Promise<void> {
     const { scriptsInText } = this.#settings;
     for (const [index, event] of events.entries()) {
-      if (this.#stopped) return;
+      if (this.#isStopped) return;
       if (event.type === 'text_delta') pieces.delta('message', event.text);
       else if (event.type === 'reasoning_delta') pieces.delta('reasoning', event.text);
       else if (event.type === 'script_start') this.#startScript(pieces, event);
@@ -230,7 +230,7 @@ export class AnswerPlayer {
 
   /** Stops the answer at a script and cancels incomplete calls. */
   #stop(saysMore: boolean): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     for (const [id, type] of this.#open) if (type === 'function_call') this.#cancel(id);
     this.#cut.close(saysMore);
   }
@@ -242,7 +242,7 @@ export class AnswerPlayer {
 
   #giveUpOpenItems(): void {
     for (const id of this.#open.keys()) this.#cancel(id);
-    if (!this.#stopped)
+    if (!this.#isStopped)
       for (const message of this.#messages.values())
         interrupt(message, 'The answer ended before this item was complete.');
   }
@@ -259,7 +259,7 @@ function interrupt({ pieces, detector }: OpenMessage, reason: string | undefined
 }
 
 /** Ends a piece of text, or runs the segment's script. `warns`: a warning replaces each script. */
-export async function playSegment(
+async function playSegment(
   segment: AnswerSegment,
   { pieces, work, warns }: { pieces: TextPieces; work: AnswerWork; warns: boolean },
 ): Promise<void> {
@@ -285,7 +285,7 @@ const SHARED = ['native_id', 'phase'];
  * A provider's message, split at its scripts. The joined texts of the pieces (`raw_text`, or else `content`) are the
  * message, byte for byte. A message without scripts stays unchanged.
  */
-export class TextPieces {
+class TextPieces {
   readonly #id: string;
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #emit: Emit;
@@ -314,13 +314,13 @@ export class TextPieces {
   /** Ends a piece of text, or of reasoning in text. */
   close(type: 'message' | 'reasoning', text: string, raw: string): void {
     this.#openPiece(type);
-    this.#done(type, text, type === 'reasoning' ? { raw_text: raw } : {});
+    this.#completePiece(type, text, type === 'reasoning' ? { raw_text: raw } : {});
   }
 
   /** Emits a warning in place of a script that is disabled. */
   warn(raw: string): void {
     this.delta('message', DISABLED_WARNING);
-    this.#done('message', DISABLED_WARNING, { raw_text: raw });
+    this.#completePiece('message', DISABLED_WARNING, { raw_text: raw });
   }
 
   /** Starts the item of a script whose source is emitted while the source streams. */
@@ -351,7 +351,7 @@ export class TextPieces {
   }
 
   /** Completes the message after every piece has ended. */
-  finished(): void {
+  completeMessage(): void {
     const final = this.#final!;
     if (this.#ids.length === 0) return this.close('message', final.content, final.content);
     if (this.#ids.length === 1 && this.#isWhole) return;
@@ -367,7 +367,7 @@ export class TextPieces {
   cancel(reason: string | undefined): void {
     const id = this.#open?.id ?? this.#openScript;
     if (id === undefined) return;
-    this.#emit({ type: 'item_cancelled', item_id: id, ...(reason === undefined ? {} : { reason }) });
+    this.#emit({ type: 'item_cancelled', item_id: id, reason });
     this.#open = undefined;
     this.#openScript = undefined;
   }
@@ -380,7 +380,7 @@ export class TextPieces {
     this.#emit({ type: 'item_start', item_id: id, item_type: type, initial: { ...this.#members, ...role } });
   }
 
-  #done(type: OpenPiece['type'], text: string, more: object): void {
+  #completePiece(type: OpenPiece['type'], text: string, more: object): void {
     const { id } = this.#open!;
     this.#open = undefined;
     this.#isWhole = this.#ids.length === 1 && type === 'message' && this.#final?.content === text;

@@ -51,10 +51,10 @@ export interface Waiting {
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
-  readonly #postponed: ScriptBlock[] = [];
-  #started = 0;
-  #failed: boolean;
-  #suspended: ScriptEnd | undefined;
+  readonly #postponedScripts: ScriptBlock[] = [];
+  #startedCount = 0;
+  #hasFailed: boolean;
+  #suspendedEnd: ScriptEnd | undefined;
   #waiting: Waiting | undefined;
 
   /**
@@ -62,21 +62,21 @@ export class AnswerWork {
    */
   constructor(settings: WorkSettings, failed = false) {
     this.#settings = settings;
-    this.#failed = failed;
+    this.#hasFailed = failed;
   }
 
   /** The number of scripts and calls that were started or refused. */
   get started(): number {
-    return this.#started;
+    return this.#startedCount;
   }
 
   get hasFailed(): boolean {
-    return this.#failed;
+    return this.#hasFailed;
   }
 
   /** The suspended script; undefined if there is none. */
   get suspended(): ScriptEnd | undefined {
-    return this.#suspended;
+    return this.#suspendedEnd;
   }
 
   /** The members of the `response_done`, if a script or a call is suspended. */
@@ -86,7 +86,7 @@ export class AnswerWork {
 
   /** The scripts after the suspended one. */
   get postponed(): readonly ScriptBlock[] {
-    return this.#postponed;
+    return this.#postponedScripts;
   }
 
   async call(call: FunctionCallItem): Promise<void> {
@@ -99,7 +99,7 @@ export class AnswerWork {
     if (wrongCaller !== undefined) return this.#refuse(call, wrongCaller);
     if (isForClient) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
-    const source = sourceOf(call);
+    const source = callSource(call);
     if (source === undefined)
       return this.#refuse(call, '`run_script` needs { "code": string }: the TypeScript to run.');
     if (mode === 'disabled')
@@ -128,17 +128,17 @@ export class AnswerWork {
 
   async script(block: ScriptBlock): Promise<void> {
     if (this.#waiting !== undefined && block.failure === undefined) return this.#postpone(block);
-    this.#started += 1;
-    this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skipped()));
+    this.#startedCount += 1;
+    this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skippedFailure()));
   }
 
   /** Records the end of a script of the answer. */
   note(end: ScriptEnd): void {
     const { outcome } = end;
-    if (outcome.status === 'failed') this.#failed = true;
+    if (outcome.status === 'failed') this.#hasFailed = true;
     for (const { result } of outcome.operations) this.#settings.onResult(result);
     if (outcome.status !== 'suspended') return;
-    this.#suspended = end;
+    this.#suspendedEnd = end;
     this.#waiting = waitingFor(outcome);
   }
 
@@ -146,8 +146,8 @@ export class AnswerWork {
    * Returns the failure of a script that does not run because an earlier one failed: the model wrote the rest of its
    * answer on the assumption that the earlier script succeeds. Undefined if the script may run.
    */
-  #skipped(): ScriptFailure | undefined {
-    if (!this.#failed || this.#settings.continueOnError) return undefined;
+  #skippedFailure(): ScriptFailure | undefined {
+    if (!this.#hasFailed || this.#settings.continueOnError) return undefined;
     const message =
       'An earlier script of this answer failed, so this script did not run. Correct that script, then send this one again.';
     return scriptFailure('ScriptSkippedError', message);
@@ -155,28 +155,28 @@ export class AnswerWork {
 
   /** Emits only the item; the script runs after the resume. */
   #postpone(block: ScriptBlock): void {
-    if (block.item.stage === 'pending') return void this.#postponed.push(block);
+    if (block.item.stage === 'pending') return void this.#postponedScripts.push(block);
     const item = pendingItem(block);
     const { id, call_id } = item;
-    this.#postponed.push({ ...block, item: { ...block.item, id, call_id, stage: 'pending' } });
+    this.#postponedScripts.push({ ...block, item: { ...block.item, id, call_id, stage: 'pending' } });
     putItem(this.#settings.emit, item);
   }
 
   async #function(call: FunctionCallItem): Promise<void> {
     const { host, mode, functions } = this.#settings;
-    if (this.#skipped() !== undefined)
+    if (this.#skippedFailure() !== undefined)
       return this.#refuse(
         call,
         'An earlier script of this answer failed, so this call was not made. Correct the script, then make the call again.',
       );
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
-    const input = this.#inputOf(call);
+    const input = this.#callInput(call);
     if (input === undefined)
       return this.#refuse(
         call,
         'ToolValidationError: the arguments are not a complete JSON object, so nothing ran. Send the call again with all of its arguments, or with {} if the tool needs no arguments.',
       );
-    this.#started += 1;
+    this.#startedCount += 1;
     const name = functions.get(call.name) ?? call.name;
     const operation = await host.callTool({ name, input, callId: call.call_id, scriptId: savedScriptId(call) });
     if (operation.scriptId === undefined) return this.endCall(operation, call);
@@ -202,28 +202,28 @@ export class AnswerWork {
    * Returns the arguments of a call; undefined if they are not a JSON object. Empty arguments are valid only for a tool
    * without arguments: for any other tool, the provider lost them.
    */
-  #inputOf(call: FunctionCallItem): Record<string, unknown> | undefined {
-    // defence: call-without-arguments, without it: if (call.arguments.trim() === '') return {};
+  #callInput(call: FunctionCallItem): Record<string, unknown> | undefined {
+    // defence: call-without-arguments
     if (call.arguments.trim() === '' && this.#settings.withoutArguments.has(call.name)) return {};
-    return argumentsOf(call);
+    return callArguments(call);
   }
 
   #refuse({ call_id }: FunctionCallItem, output: string): void {
-    this.#started += 1;
+    this.#startedCount += 1;
     const item = { type: 'function_call_output', id: newId('item'), call_id, output, success: false } as const;
     putItem(this.#settings.emit, item);
   }
 }
 
 /** Returns the source of a script that arrived as a call; undefined if the call has none. */
-function sourceOf(call: FunctionCallItem): string | undefined {
+function callSource(call: FunctionCallItem): string | undefined {
   if (call.native_type === 'custom_tool_call') return call.arguments;
-  const code = argumentsOf(call)?.code;
+  const code = callArguments(call)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
 /** Returns the arguments of a call; undefined if their text is not a JSON object. */
-function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefined {
+function callArguments(call: FunctionCallItem): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(call.arguments);
     return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,25 +2,34 @@ import {
   EventEnvelopes,
   EventQueue,
   type EventPayload,
+  type PayloadSink,
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
-import { present } from '../protocol/json.js';
-import type { PayloadSink } from './script-host.js';
 
 /** Emits the events of one run: puts the payloads into envelopes, in order and without gaps. */
 export class EventStream implements PayloadSink {
   readonly identity: RunIdentity;
   readonly #envelopes: EventEnvelopes;
   readonly #plan = new PlanMerger();
-  readonly #listeners: readonly ((event: StreamEvent) => void)[];
+  readonly #listeners: ((event: StreamEvent) => void)[];
 
   /** `nextSeq`: the number of the first event, for a run that continues. Default 0. */
   constructor(identity: RunIdentity, listeners: readonly (((event: StreamEvent) => void) | undefined)[], nextSeq = 0) {
     this.identity = identity;
     this.#envelopes = new EventEnvelopes(identity, nextSeq);
     this.#listeners = listeners.filter((listener) => listener !== undefined);
+  }
+
+  /** Adds a listener, which receives the later events. */
+  listen(listener: (event: StreamEvent) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Returns a stream for another run with the same listeners. */
+  ofRun(identity: RunIdentity): EventStream {
+    return new EventStream(identity, this.#listeners);
   }
 
   /** Emits a payload. Does nothing without listeners. A listener that throws does not change the run. */
@@ -48,7 +57,11 @@ export class EventStream implements PayloadSink {
 }
 
 /** Returns the ids for the events of a run. Missing ids are generated. */
-export function runIdentity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
+export function runIdentity(names: {
+  runId?: string | undefined;
+  threadId?: string | undefined;
+  turnId?: string | undefined;
+}): RunIdentity {
   return {
     runId: names.runId ?? newId('run'),
     threadId: names.threadId ?? newId('thr'),
@@ -67,7 +80,7 @@ interface Receivers {
  * Returns the sink for the payloads of a script or a call: a stream of events for the listeners, and the host's own
  * log. `onEvent`: the harness's listener.
  */
-export function sinkOf(
+export function payloadSink(
   onEvent: ((event: StreamEvent) => void) | undefined,
   run: Receivers,
   identity: RunIdentity,
@@ -81,7 +94,9 @@ export function sinkOf(
 function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
   if (!first.hasListeners) return second;
   return {
-    ...present({ identity: second.identity, flush: second.flush, takeCall: second.takeCall }),
+    identity: second.identity,
+    flush: second.flush,
+    takeCall: second.takeCall,
     emit(payload) {
       first.emit(payload);
       second.emit(payload);
@@ -126,7 +141,7 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 
 /**
  * Returns the events of a run as a generator. `prepare` is called at once and may throw for invalid options. The
- * function that `prepare` returns starts the run at the first `next`. `handled` resolves when the consumer has received
+ * function that `prepare` returns starts the run at the first `next`. `untilHandled` resolves when the consumer has received
  * all events that were pushed so far, and requests the next one. If the consumer leaves its loop early, the generator
  * aborts the signal of the run and waits until the run has ended.
  */
@@ -144,7 +159,7 @@ export function generateEvents(
   const start = prepare(
     (event) => queue.push(event),
     signal,
-    () => queue.handled(),
+    () => queue.untilHandled(),
   );
   const events = drain(queue, stop, start);
   // A generator's own `return` waits for a pending `next`. This method first ends the work that `next` waits for.

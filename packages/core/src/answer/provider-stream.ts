@@ -12,7 +12,7 @@ export interface ReadAheadOptions<Item> {
    */
   readonly graceMs: number;
   /** Called with each item when it arrives, before it is read. */
-  readonly onArrival?: (item: Item) => void;
+  readonly onArrival?: ((item: Item) => void) | undefined;
 }
 
 /** Pulls items from a source without waiting for the reader, so that a running script never delays the model. */

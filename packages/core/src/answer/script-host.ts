@@ -1,12 +1,9 @@
 import type {
-  AnswerSegment,
   ApprovalRequest,
-  EventPayload,
   Operation,
   Outcome,
   ScriptFailure,
   ScriptLanguage,
-  RunIdentity,
   ScriptItemMembers,
 } from '../protocol/index.js';
 import type { Detector } from '../script/index.js';
@@ -21,7 +18,7 @@ export interface ScriptBlock {
   readonly source: string;
   readonly language: ScriptLanguage;
   readonly item: ScriptItemMembers;
-  readonly failure?: ScriptFailure;
+  readonly failure?: ScriptFailure | undefined;
 }
 
 interface ToolCall {
@@ -46,8 +43,8 @@ export interface ScriptHost {
 
 /** The end of a structured call. `scriptId` and `pendingApprovals`: set if a decision about the call is pending. */
 type CallEnd = Operation & {
-  readonly scriptId?: string;
-  readonly pendingApprovals?: readonly ApprovalRequest[];
+  readonly scriptId?: string | undefined;
+  readonly pendingApprovals?: readonly ApprovalRequest[] | undefined;
 };
 
 /**
@@ -56,7 +53,7 @@ type CallEnd = Operation & {
  */
 export interface ScriptEnd {
   readonly outcome: Outcome;
-  readonly pending?: Sealable;
+  readonly pending?: Sealable | undefined;
 }
 
 /** A suspended script whose suspension is not written yet. */
@@ -71,27 +68,7 @@ export interface Sealable {
 /** The part of an answer that runs after a suspended script. */
 export interface AnswerRest {
   readonly blocks: readonly ScriptBlock[];
-  /** Replaces `blocks` in suspensions of an earlier release, which also held back the text between the scripts. */
-  readonly segments?: readonly AnswerSegment[];
   readonly continueOnError: boolean;
   /** True: a script of the answer failed before the suspended one. */
   readonly failed: boolean;
-}
-
-/** Receives the payloads of a run's events, in order. The run's log puts them into envelopes. */
-export interface PayloadSink {
-  emit(payload: EventPayload): void;
-  /** False: nobody receives the payloads, so the caller need not build them. */
-  readonly hasListeners: boolean;
-  /** The number of the next event. */
-  readonly nextSeq: number;
-  /** The run, turn and thread of the events. */
-  readonly identity?: RunIdentity;
-  /** Counts a tool call of the run. Returns false if the run's budget permits no further call. */
-  readonly takeCall?: (() => boolean) | undefined;
-  /**
-   * Resolves when everything emitted so far is stored. A script is stored only after the events that name it: a process
-   * that recovers the run from its events must find every script that may have made a call with effects.
-   */
-  readonly flush?: (() => Promise<void>) | undefined;
 }

@@ -1,33 +1,31 @@
 import {
   ToolscriptUsageError,
   type EventPayload,
-  type HarnessMode,
-  type Limits,
   type Outcome,
   type ResponseStatus,
-  type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
+import type { RunContext } from '../protocol/run-context.js';
 import { newId } from '../text/crypto.js';
-import { AnswerPlayer, playSegment, TextPieces, type AnswerEnd } from './answer-player.js';
+import { AnswerPlayer, type AnswerEnd } from './answer-player.js';
 import { AnswerWork, type Waiting } from './answer-work.js';
-import { EventStream, generateEvents } from './event-stream.js';
+import { generateEvents, type EventStream } from './event-stream.js';
 import type { AnswerRest, ScriptEnd, ScriptHost } from './script-host.js';
 
+/** The text of a model’s answer: whole, or in parts as they arrive. Any split gives the same scripts. */
 export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
 
+/** The context of an answer whose events are a run of their own. */
+export interface AnswerContext extends RunContext {
+  readonly sink: EventStream;
+}
+
 export interface TextRunOptions {
-  readonly identity: RunIdentity;
-  /** The number of the first event, for an answer that was suspended. Default 0. */
-  readonly nextSeq?: number;
-  readonly mode: HarnessMode;
+  readonly context: AnswerContext;
   /** Whether later scripts run after one has failed. */
   readonly continueOnError: boolean;
-  readonly modelOutputTokens: Limits['modelOutputTokens'];
-  readonly signal: AbortSignal | undefined;
-  readonly listeners: readonly (((event: StreamEvent) => void) | undefined)[];
-  /** Returns the host that runs the scripts and emits their events to the stream. */
-  readonly hostFor: (stream: EventStream, signal: AbortSignal) => ScriptHost;
+  /** Returns the host that runs the scripts in the context of the answer. */
+  readonly hostFor: (context: RunContext) => ScriptHost;
   /**
    * Called with the outcome of each script. The outcome of a suspended script follows at the end of the answer, after
    * the script was sealed together with the rest of the answer.
@@ -41,13 +39,16 @@ export function assertAnswerText(text: unknown): asserts text is AnswerText {
   const iterable =
     typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
   if (!iterable)
-    throw new ToolscriptUsageError('processText needs the answer as a string, or as an iterable of strings.');
+    throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+      method: 'processText',
+      expected: 'the answer as a string, or as an iterable of strings',
+    });
 }
 
 /** Plays a model's answer that arrives as text, as a run of one answer. */
 export function playText(text: AnswerText, options: TextRunOptions): AsyncGenerator<StreamEvent, void, undefined> {
-  return generateEvents(options.signal, (push, signal) => {
-    const run = new TextRun(options, push, signal);
+  return generateEvents(options.context.signal, (push, signal) => {
+    const run = new TextRun(options, readContext(options.context, push, signal));
     return () => run.play(text);
   });
 }
@@ -58,18 +59,29 @@ export function playRest(
   rest: AnswerRest | undefined,
   options: TextRunOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  return generateEvents(options.signal, (push, signal) => {
-    const run = new TextRun(options, push, signal, rest?.failed);
+  return generateEvents(options.context.signal, (push, signal) => {
+    const run = new TextRun(options, readContext(options.context, push, signal), rest?.failed);
     return () => run.resume(resume, rest);
   });
 }
 
+/** The context of an answer whose events a consumer reads: `signal` also aborts when the consumer leaves its loop. */
+function readContext(
+  { sink, ...context }: AnswerContext,
+  push: (event: StreamEvent) => void,
+  signal: AbortSignal,
+): ReadContext {
+  sink.listen(push);
+  return Object.freeze({ ...context, sink, signal });
+}
+
+type ReadContext = AnswerContext & { readonly signal: AbortSignal };
+
 /** Resumes the suspended script. Calls `onClaimed` before the first event, and only if the script is resumed. */
 export type ResumeFirst = (
-  stream: EventStream,
-  signal: AbortSignal,
+  context: RunContext,
   onClaimed: () => void,
-) => Promise<ScriptEnd & { readonly refused?: true }>;
+) => Promise<ScriptEnd & { readonly refused?: true | undefined }>;
 
 /** Emits the events of a run that ends at once because a suspension cannot be resumed. */
 export function emitRefusal(outcome: Outcome, stream: EventStream): void {
@@ -81,19 +93,17 @@ export function emitRefusal(outcome: Outcome, stream: EventStream): void {
 
 class TextRun {
   readonly #options: TextRunOptions;
-  readonly #push: (event: StreamEvent) => void;
-  readonly #signal: AbortSignal;
-  readonly #stream: EventStream;
+  readonly #context: ReadContext;
   readonly #host: ScriptHost;
   readonly #work: AnswerWork;
 
-  constructor(options: TextRunOptions, push: (event: StreamEvent) => void, signal: AbortSignal, hasFailed = false) {
+  constructor(options: TextRunOptions, context: ReadContext, hasFailed = false) {
     this.#options = options;
-    this.#push = push;
-    this.#signal = signal;
-    this.#stream = this.#streamOf(options.identity, options.nextSeq);
-    this.#host = options.hostFor(this.#stream, signal);
-    const { mode, continueOnError, modelOutputTokens } = options;
+    this.#context = context;
+    this.#host = options.hostFor(context);
+    const { continueOnError } = options;
+    const { mode, limits } = context;
+    const { modelOutputTokens } = limits;
     const settings = { mode, continueOnError, modelOutputTokens, host: this.#host, emit: this.#emit, ...NO_CALLS };
     this.#work = new AnswerWork(settings, hasFailed);
   }
@@ -103,20 +113,20 @@ class TextRun {
     const player = new AnswerPlayer({
       emit: this.#emit,
       work: this.#work,
-      scriptsInText: this.#options.mode === 'disabled' ? 'warn' : 'run',
+      scriptsInText: this.#context.mode === 'disabled' ? 'warn' : 'run',
       stopsAfterScript: false,
       detector: () => this.#host.detector(),
       stop: () => {},
-      signal: this.#signal,
+      signal: this.#context.signal,
       graceMs: 0,
     });
-    await this.#end(await this.#reached(player.play(answerOf(text, this.#signal))));
+    await this.#end(await this.#reachedEnd(player.play(textAnswer(text, this.#context.signal))));
   }
 
   /**
    * Waits for the answer. Returns a failed end if the answer is interrupted, for example because the harness is closed.
    */
-  async #reached(playing: Promise<AnswerEnd>): Promise<AnswerEnd> {
+  async #reachedEnd(playing: Promise<AnswerEnd>): Promise<AnswerEnd> {
     try {
       return await playing;
     } catch (error) {
@@ -126,13 +136,9 @@ class TextRun {
   }
 
   async resume(resume: ResumeFirst, rest: AnswerRest | undefined): Promise<void> {
-    const first = await resume(this.#stream, this.#signal, () => this.#emit({ type: 'response_start' }));
+    const first = await resume(this.#context, () => this.#emit({ type: 'response_start' }));
     if (first.refused === true) return this.#refuse(first.outcome);
     this.#work.note(first);
-    for (const segment of rest?.segments ?? []) {
-      const pieces = new TextPieces(newId('item'), {}, this.#emit);
-      await playSegment(segment, { pieces, work: this.#work, warns: false });
-    }
     for (const block of rest?.blocks ?? []) await this.#work.script(block);
     await this.#end({ status: 'completed' });
   }
@@ -142,13 +148,15 @@ class TextRun {
    * event numbers.
    */
   #refuse(outcome: Outcome): void {
-    emitRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
+    const { sink, identity } = this.#context;
+    emitRefusal(outcome, sink.ofRun({ ...identity, runId: newId('run') }));
   }
 
   async #end({ status, error }: AnswerEnd): Promise<void> {
-    if (error !== undefined && !this.#signal.aborted) this.#emit({ type: 'response_error', ...error });
+    const { aborted } = this.#context.signal;
+    if (error !== undefined && !aborted) this.#emit({ type: 'response_error', ...error });
     const isFailed = status === 'failed' || this.#work.hasFailed;
-    const reached = this.#signal.aborted ? 'cancelled' : isFailed ? 'failed' : 'completed';
+    const reached = aborted ? 'cancelled' : isFailed ? 'failed' : 'completed';
     const { suspended } = this.#work;
     if (suspended === undefined) this.#emit({ type: 'response_done', status: reached });
     else await this.#suspend(suspended, reached);
@@ -161,7 +169,7 @@ class TextRun {
     const status = reached === 'completed' ? 'suspended' : reached;
     try {
       const rest = { blocks: postponed, continueOnError, failed: hasFailed };
-      const suspension = await pending!.seal(this.#stream.nextSeq + 1, rest);
+      const suspension = await pending!.seal(this.#context.sink.nextSeq + 1, rest);
       this.#emit({ type: 'response_done', status, ...(waiting as Waiting) });
       onOutcome?.({ ...outcome, suspension } as Outcome);
     } catch {
@@ -172,11 +180,7 @@ class TextRun {
     }
   }
 
-  #streamOf(identity: RunIdentity, nextSeq?: number): EventStream {
-    return new EventStream(identity, [this.#push, ...this.#options.listeners], nextSeq);
-  }
-
-  readonly #emit = (payload: EventPayload): void => this.#stream.emit(payload);
+  readonly #emit = (payload: EventPayload): void => this.#context.sink.emit(payload);
 }
 
 const NO_CALLS = {
@@ -189,10 +193,10 @@ const NO_CALLS = {
 };
 
 /** The text as an answer of a provider: one message, which starts with the first character. */
-async function* answerOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<EventPayload> {
+async function* textAnswer(text: AnswerText, signal: AbortSignal): AsyncGenerator<EventPayload> {
   const id = newId('item');
   let content = '';
-  for await (const delta of chunksOf(text, signal)) {
+  for await (const delta of textChunks(text, signal)) {
     if (delta === '') continue;
     if (content === '') yield { type: 'item_start', item_id: id, item_type: 'message' };
     content += delta;
@@ -204,7 +208,7 @@ async function* answerOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
 }
 
 /** Yields the chunks of a source. The signal ends the source, even while a chunk is awaited. */
-async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<string> {
+async function* textChunks(text: AnswerText, signal: AbortSignal): AsyncGenerator<string> {
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
@@ -217,16 +221,13 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   try {
     for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
       if (typeof next.value === 'string') yield next.value;
-      else
-        throw new ToolscriptUsageError(
-          `processText needs text; its source yielded ${kindOf(next.value)}. Yield strings only.`,
-        );
+      else throw new ToolscriptUsageError('ANSWER_CHUNK_INVALID', { kind: textSourceKind(next.value) });
     }
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-function kindOf(value: unknown): string {
+function textSourceKind(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join, dirname } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join, dirname, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 
 /**
@@ -36,6 +36,36 @@ export function packageFile(name: string, via?: string): string {
 }
 
 /**
+ * Loads an optional package: the one that core's own modules would import, or else the one that the program's own files
+ * would import. Returns its exports; undefined if it is not installed.
+ */
+export function optionalPackage(
+  name: string,
+  files: readonly (string | URL | undefined)[] = importingFiles(),
+): unknown {
+  for (const file of files) {
+    const path = file === undefined ? undefined : resolvedFrom(file, name);
+    if (path !== undefined) return requireFrom(path)(path);
+  }
+  return undefined;
+}
+
+function importingFiles(): readonly (string | URL | undefined)[] {
+  return [new URL('index.js', folder()), ownFile(), ...programFiles()];
+}
+
+/** True if core is in a folder of packages that belongs to no program, such as that of `npm install --global`. */
+export function isInstalledGlobally(path: string = fileURLToPath(folder())): boolean {
+  const packages = path.indexOf(`${sep}node_modules${sep}`);
+  return packages >= 0 && !existsSync(join(path.slice(0, packages), 'package.json'));
+}
+
+/** Files of the program, in case a bundler has copied core's code elsewhere. */
+function programFiles(): readonly (string | undefined)[] {
+  return [process.argv[1], process.execPath];
+}
+
+/**
  * `createRequire` is not imported, because webpack evaluates and replaces calls to an imported `createRequire` at build
  * time.
  */
@@ -45,10 +75,10 @@ function requireFrom(file: string | URL): NodeJS.Require {
 
 declare const __filename: string | undefined;
 
-let found: URL | undefined;
+let knownFolder: URL | undefined;
 
 function folder(): URL {
-  return (found ??= findFolder(process.env['TOOLSCRIPT_CORE'], ownFile(), [process.argv[1], process.execPath]));
+  return (knownFolder ??= findFolder(process.env['TOOLSCRIPT_CORE'], ownFile(), programFiles()));
 }
 
 /**
@@ -68,7 +98,7 @@ export function findFolder(
     const installed = program === undefined ? undefined : installedFor(program);
     if (installed !== undefined) return installedAt(installed, 'The program would import');
   }
-  throw new ToolscriptUsageError(NOT_FOUND);
+  throw new ToolscriptUsageError('CORE_FILES_NOT_FOUND');
 }
 
 /** Returns the URL of this file; undefined in a bundle whose format has neither `import.meta.url` nor `__filename`. */
@@ -85,9 +115,14 @@ function hasFiles(folder: URL): boolean {
 
 /** Returns the folder of the `@toolscript/core` that a file would import; undefined if the file cannot import it. */
 function installedFor(file: string): string | undefined {
+  const index = resolvedFrom(file, '@toolscript/core');
+  return index === undefined ? undefined : join(index, '../..');
+}
+
+/** Returns the path of a package's main file as a file would import it; undefined if the file cannot import it. */
+function resolvedFrom(file: string | URL, name: string): string | undefined {
   try {
-    const index = requireFrom(file).resolve('@toolscript/core');
-    return join(index, '../..');
+    return requireFrom(file).resolve(name);
   } catch {
     return undefined;
   }
@@ -95,23 +130,16 @@ function installedFor(file: string): string | undefined {
 
 function installedAt(packageFolder: string, source: string): URL {
   const folder = new URL('dist/', `${pathToFileURL(packageFolder).href.replace(/\/$/u, '')}/`);
-  if (!hasFiles(folder))
-    throw new ToolscriptUsageError(
-      `${source} ${packageFolder}, which is not a complete package @toolscript/core: dist/sandbox/artefacts/execute.json is missing. Install the package again, or set TOOLSCRIPT_CORE to the folder of a complete package.`,
-    );
+  if (!hasFiles(folder)) throw new ToolscriptUsageError('CORE_PACKAGE_INCOMPLETE', { source, folder: packageFolder });
   const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8')) as { version: string };
   if (version === CORE_VERSION) return folder;
-  throw new ToolscriptUsageError(
-    `${source} version ${version} of @toolscript/core in ${packageFolder}, but this code is version ${CORE_VERSION}. Install one version, and build the program again.`,
-  );
+  throw new ToolscriptUsageError('CORE_VERSION_OTHER', {
+    source,
+    version,
+    folder: packageFolder,
+    expected: CORE_VERSION,
+  });
 }
-
-const NOT_FOUND = [
-  'Toolscript does not find the files that it loads by path (its worker threads, its engine), because a',
-  'bundler has copied its code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
-  '"serverExternalPackages"), or install it in a node_modules beside the program, or set TOOLSCRIPT_CORE to the folder',
-  'of the installed package.',
-].join(' ');
 
 /**
  * Returns the path of TypeScript's native compiler for this platform. The compiler's package is an optional dependency

@@ -5,8 +5,8 @@ import { compilerExecutable, coreFile, packageFile } from './core-files.js';
 
 /** The members of a Next.js configuration (Next.js 15 or newer) that `withToolscript` changes. */
 export interface NextSettings {
-  serverExternalPackages?: string[];
-  outputFileTracingIncludes?: Record<string, string[]>;
+  serverExternalPackages?: string[] | undefined;
+  outputFileTracingIncludes?: Record<string, string[]> | undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ function tracedFiles(from: string): string[] {
   const dist = fileURLToPath(coreFile('./'));
   const packages = new Set<string>();
   for (const name of OF_THREADS) addPackage(name, undefined, packages);
-  const patterns = [join(dist, '**/*.{js,json,wasm,image}'), join(dist, 'script/type-library/guest.lib.d.ts')];
+  const patterns = [join(dist, '**/*.{js,json,wasm,image}'), join(dist, 'script/check/type-library/guest.lib.d.ts')];
   for (const manifest of packages) patterns.push(join(dirname(manifest), '**/*'));
   patterns.push(...compilerFiles());
   return patterns.map((pattern) => relative(from, pattern).split(sep).join('/'));
@@ -46,12 +46,12 @@ function tracedFiles(from: string): string[] {
 
 /** Adds to `found` the manifest paths of the package and of all packages that it depends on. */
 function addPackage(name: string, via: string | undefined, found: Set<string>): void {
-  const manifest = manifestOf(name, via);
+  const manifest = packageManifestPath(name, via);
   if (manifest === undefined || found.has(manifest)) return;
   found.add(manifest);
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(manifest, 'utf8')) as {
-    dependencies?: object;
-    optionalDependencies?: object;
+    dependencies?: object | undefined;
+    optionalDependencies?: object | undefined;
   };
   for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) addPackage(next, manifest, found);
 }
@@ -60,7 +60,7 @@ function addPackage(name: string, via: string | undefined, found: Set<string>): 
  * Returns the path of a package's manifest; undefined if the package is not installed. Packages with native code for
  * another platform are not installed.
  */
-function manifestOf(name: string, via: string | undefined): string | undefined {
+function packageManifestPath(name: string, via: string | undefined): string | undefined {
   const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
   for (let folder = dirname(own); ; folder = dirname(folder)) {
     const manifest = join(folder, 'node_modules', name, 'package.json');

@@ -17,12 +17,12 @@ export interface RunScriptInputSchema {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: 'toolscript';
-    readonly types?: { readonly input: RunScriptInput; readonly output: RunScriptInput };
-    validate(
-      value: unknown,
-    ):
+    readonly types?: { readonly input: RunScriptInput; readonly output: RunScriptInput } | undefined;
+    validate(value: unknown):
       | { readonly value: RunScriptInput }
-      | { readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] }[] };
+      | {
+          readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] | undefined }[];
+        };
     readonly jsonSchema: {
       input(options: unknown): Record<string, unknown>;
       output(options: unknown): Record<string, unknown>;
@@ -35,7 +35,10 @@ export interface RunScriptTool {
   readonly name: typeof SCRIPT_TOOL;
   readonly description: string;
   readonly inputSchema: RunScriptInputSchema;
-  execute(input: RunScriptInput, options?: { abortSignal?: AbortSignal; signal?: AbortSignal }): Promise<string>;
+  execute(
+    input: RunScriptInput,
+    options?: { abortSignal?: AbortSignal | undefined; signal?: AbortSignal | undefined },
+  ): Promise<string>;
 }
 
 export function makeRunScriptTool(
@@ -49,7 +52,7 @@ export function makeRunScriptTool(
     inputSchema: makeInputSchema(),
     async execute(
       input: RunScriptInput,
-      options?: { abortSignal?: AbortSignal; signal?: AbortSignal },
+      options?: { abortSignal?: AbortSignal | undefined; signal?: AbortSignal | undefined },
     ): Promise<string> {
       const code = readCode(input);
       const outcome = await run(code, options?.abortSignal ?? options?.signal);

@@ -1,7 +1,6 @@
 import type {
   ApprovalPolicy,
   HarnessMode,
-  JsonObject,
   Limits,
   LimitsInput,
   Operation,
@@ -12,151 +11,140 @@ import type {
   StreamEvent,
   Tool,
 } from '../protocol/index.js';
+import type { RunOptions } from '../protocol/run-context.js';
 import type { CompilerStats, Detector, DetectorOptions } from '../script/index.js';
-import type { CheckPoolStats } from '../script/type-checker/index.js';
+import type { CheckPoolStats } from '../script/check/index.js';
 import type { PendingCall } from '../run/saved-call.js';
 import type { RunScriptTool } from './as-tool.js';
-import type { KeptScriptDetails } from '../durability/kept-scripts.js';
+import type { KeptScriptDetails } from '../run/durability/kept-scripts.js';
 import type { ScriptCarrier } from '../prompt/instructions.js';
-import type { AnswerText, PayloadSink } from '../answer/index.js';
+import type { AnswerText } from '../answer/index.js';
 import type { Decisions } from '../run/resumption.js';
-import type { Reverted, RevertibleCall } from '../run/reverts.js';
+import type { RevertResult, RevertibleCall } from '../run/reverts.js';
 import type { ToolCatalog } from '../tools/index.js';
 
-/** The options of one run. */
-export interface RunOptions {
-  /** The host's own context for tools. Never stored. */
-  app?: unknown;
-  /** The owner of the run. */
-  principal?: string;
-  /**
-   * Members of the script's `context`, as plain JSON: for example `conversationId`, `workingDirectory`, `provider` and
-   * `model`.
-   */
-  context?: JsonObject;
-  /** Overrides of the harness's limits for this run. */
-  limits?: Partial<LimitsInput>;
-  signal?: AbortSignal;
-  /** Replaces the harness's approvals for this run. */
-  approvals?: ApprovalPolicy;
-  onEvent?: (event: StreamEvent) => void;
-  /**
-   * For a host that stores the run's log: receives the payloads of events without envelopes. `onEvent` receives the
-   * events too.
-   */
-  sink?: PayloadSink;
-}
-
+/** Options of `harness.asTool`; they apply to each script of the tool. */
 export interface AsToolOptions extends RunOptions {
   /**
    * Receives the outcome of each script. Without this option, without a store and without `approvals`, a suspension
    * would be lost, so calls that need approval are denied. The first such call of each tool is reported to
    * `onInternalError`, or as a warning of the process.
    */
-  onOutcome?: (outcome: Outcome) => void;
+  onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
+/** Options of `harness.runScript`. */
 export interface RunScriptOptions extends RunOptions {
-  mode?: HarnessMode;
+  mode?: HarnessMode | undefined;
   /** The language of the script. Default 'ts', which includes JavaScript. */
-  language?: 'ts' | 'js';
+  language?: 'ts' | 'js' | undefined;
   /** Ids for the run's events and for the script's context; generated if omitted. */
-  threadId?: string;
-  turnId?: string;
+  threadId?: string | undefined;
+  turnId?: string | undefined;
   /** For a host with its own conversation: members of the script's item. The script's output then has a `report`. */
-  item?: ScriptItemMembers;
+  item?: ScriptItemMembers | undefined;
   /** The reason why the script must not run. The harness reports the reason as the script's failure. */
-  refusal?: ScriptFailure;
+  refusal?: ScriptFailure | undefined;
+  /**
+   * True: the script repeats a text that its conversation has read, for example a web page. Every call of the script
+   * then needs the decision of a user, also if a policy or a rule approves the call. Default false.
+   */
+  repeatsReadText?: boolean | undefined;
 }
 
+/** Options of `harness.callTool`. */
 export interface CallToolOptions extends RunOptions {
   /** The call's id in events and operations; generated if omitted. */
-  callId?: string;
+  callId?: string | undefined;
   /**
    * The id under which the call is saved, if it may wait for a decision or has effects that a store records. If a store
    * has saved an earlier call with this id, the call is not made. Generated if omitted.
    */
-  scriptId?: string;
+  scriptId?: string | undefined;
   /** Ids for the events of the call; generated if omitted. */
-  threadId?: string;
-  turnId?: string;
+  threadId?: string | undefined;
+  turnId?: string | undefined;
 }
 
+/**
+ * Options of `harness.processText`.
+ *
+ * @example
+ *
+ * ```ts
+ * for await (const { payload } of harness.processText(answer, { continueOnError: true }))
+ *   if (payload.type === 'item_delta') process.stdout.write(payload.delta);
+ * ```
+ */
 export interface ProcessTextOptions extends RunOptions {
-  mode?: HarnessMode;
+  mode?: HarnessMode | undefined;
   /** True: later scripts run after a script has failed. Default false. */
-  continueOnError?: boolean;
+  continueOnError?: boolean | undefined;
   /**
    * True: a script's source is emitted while it streams. The script's item starts when the block opens, and
    * `item_delta`s carry the source before the `item_done`. Default false: `item_start` and `item_done` are emitted
    * together at the end of the block.
    */
-  scriptSourceDeltas?: boolean;
+  scriptSourceDeltas?: boolean | undefined;
   /**
    * Receives the outcome of each script. The outcome of a suspended script arrives at the end of the answer, with its
    * `suspension`.
    */
-  onOutcome?: (outcome: Outcome) => void;
+  onOutcome?: ((outcome: Outcome) => void) | undefined;
   /** Ids for the run's events; generated if omitted. */
-  runId?: string;
-  threadId?: string;
-  turnId?: string;
+  runId?: string | undefined;
+  threadId?: string | undefined;
+  turnId?: string | undefined;
 }
 
-/** Options to resume a script. All other options keep the values of its start. */
-export interface ResumeOptions {
-  /** The host's own context for tools. */
-  app?: unknown;
-  /** The owner of the run: the same as at its start. */
-  principal?: string;
-  signal?: AbortSignal;
-  /** Replaces the harness's approvals. A call that these approvals deny does not run, even if a user approved it. */
-  approvals?: ApprovalPolicy;
-  /** Overrides of the harness's limits. An override applies if it is lower than the script's own limit. */
-  limits?: Partial<LimitsInput>;
-  onEvent?: (event: StreamEvent) => void;
+/**
+ * Options to resume a script. All other options keep the values of its start. `principal`: the same as at the script's
+ * start. `approvals`: a call that these approvals deny does not run, even if a user approved it. `limits`: an override
+ * applies if it is lower than the script's own limit.
+ */
+export interface ResumeOptions extends Omit<RunOptions, 'context'> {
   /** Receives the outcome of the resumed script and of each later script in its answer, as for `processText`. */
-  onOutcome?: (outcome: Outcome) => void;
-  /**
-   * For a host that stores the run's log: receives the payloads of events without envelopes, in addition to `onEvent`.
-   */
-  sink?: PayloadSink;
+  onOutcome?: ((outcome: Outcome) => void) | undefined;
   /**
    * Claims the script even if its holder may be alive. A call that the holder is making may still take effect; the
    * resumed script gets the outcome `unknown` for this call. Default false.
    */
-  force?: boolean;
+  force?: boolean | undefined;
   /** For `recover`: the item that the script already has in the log that `sink` continues. Default: a new item. */
-  item?: { readonly id: string; readonly call_id: string };
+  item?: { readonly id: string; readonly call_id: string } | undefined;
   /**
    * For `recover`: reports the outcome again if the script has ended. The script is replayed along its tape: no tool
    * is called, and nothing is written. Default false: the outcome is a `SuspensionError`.
    */
-  evenEnded?: boolean;
+  evenEnded?: boolean | undefined;
 }
 
 /** Options of `revert`, as for `resume`. */
 export type RevertOptions = Pick<ResumeOptions, 'app' | 'principal' | 'signal' | 'approvals' | 'limits' | 'onEvent'>;
 
 /** The result of `decide`. `undecided`: ids of approvals that are still pending. */
-export type Decided = { ok: true; undecided: readonly string[] } | { ok: false; error: ScriptFailure };
+export type DecideResult = { ok: true; undecided: readonly string[] } | { ok: false; error: ScriptFailure };
 
+/** Options of `harness.instructions`. */
 export interface InstructionsOptions {
   /** The form in which scripts reach the harness. Default 'tool'. */
-  carrier?: ScriptCarrier;
+  carrier?: ScriptCarrier | undefined;
   /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not say. */
-  afterScript?: 'stop' | 'continue';
+  afterScript?: 'stop' | 'continue' | undefined;
   /** Maximum tokens of the instructions, which show as many tools as fit. Default 3 000. */
-  tokenBudget?: number;
+  tokenBudget?: number | undefined;
+  /** For scripts in text: the nonce that their tags must carry. Default: that of the option `detect`. */
+  nonce?: string | undefined;
   /** Overrides of the limits that the instructions mention: the limits under which the scripts will run. */
-  limits?: Partial<LimitsInput>;
+  limits?: Partial<LimitsInput> | undefined;
 }
 
+/** The use of a harness now, and its work since its start. */
 export interface HarnessStats {
   sandbox: SandboxStats;
   compiler: CompilerStats;
   /** Present after the first use of the type checker. */
-  checker?: CheckPoolStats;
+  checker?: CheckPoolStats | undefined;
   typecheck: TypecheckStats;
 }
 
@@ -172,13 +160,20 @@ export interface TypecheckStats {
   /** Number of checks that were skipped because no checker could be started. */
   unchecked: number;
   /** Present while the checker is unavailable: the reason. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /**
  * The tools of a harness, which may change during its life. A script keeps the tools that it was checked against; the
  * next script, call, declaration and instruction uses the new ones. A resumed or recovered script uses the current
  * tools. An invalid change throws a `ToolscriptUsageError` and changes nothing.
+ *
+ * @example
+ *
+ * ```ts
+ * harness.tools.add([getWeather]);
+ * harness.tools.remove(['getWeather']);
+ * ```
  */
 export interface HarnessTools {
   /** The tools that scripts and structured calls may use. */
@@ -221,7 +216,7 @@ export interface Harness {
    * Stores decisions about a suspended script without resuming it. The next resume or recovery uses them. A later
    * decision about the same approval replaces an earlier one.
    */
-  decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
+  decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<DecideResult>;
   /**
    * Ensures that a script without stored lines makes no call with effects from now on, even if its process is alive.
    * The caller can then run the script again under another id. Returns false if the harness has no store, if the script
@@ -252,7 +247,7 @@ export interface Harness {
    * never repeated, and exactly one of several processes reverts. Files and other effects without `revert` stay as they
    * are.
    */
-  revert(scriptId: string, options?: RevertOptions): Promise<Reverted>;
+  revert(scriptId: string, options?: RevertOptions): Promise<RevertResult>;
   /**
    * Makes a structured call, with the same tools, approvals and limits as a script's call. Does not reject if the tool
    * fails. A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: the call is saved,
@@ -270,8 +265,11 @@ export interface Harness {
   readonly limits: Limits;
   /** The limits that the host has set; all others are defaults. */
   readonly hostLimits: Partial<LimitsInput>;
-  /** Creates a detector, which finds scripts in one answer, as `processText` does. */
-  detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
+  /**
+   * Creates a detector, which finds scripts in one answer, as `processText` does. `nonce`: the nonce that scripts carry;
+   * false: none. Default: the nonce of the option `detect`.
+   */
+  detector(options?: Pick<DetectorOptions, 'sourceDeltas'> & { nonce?: string | false | undefined }): Detector;
   /**
    * The tools that scripts and structured calls may use: `harness.tools()`. They may change: `harness.tools.add(…)`.
    */
@@ -280,7 +278,7 @@ export interface Harness {
    * Returns a catalog, which finds tools as scripts do with `catalog`. `principal`: the shapes of results come only
    * from this principal's calls.
    */
-  catalog(options?: { principal?: string }): ToolCatalog;
+  catalog(options?: { principal?: string | undefined }): ToolCatalog;
   /**
    * The harness as one tool for any agent library. The description shows the tools that the harness has when this
    * method is called.

@@ -13,17 +13,18 @@ import {
 } from '../protocol/index.js';
 import {
   assertAnswerText,
+  EventStream,
   playText,
   runIdentity,
-  sinkOf,
+  type AnswerContext,
   type AnswerText,
   type ScriptBlock,
   type ScriptHost,
   type TextRunOptions,
 } from '../answer/index.js';
-import { failedOutcome } from '../session/index.js';
-import type { CheckPoolStats } from '../script/type-checker/index.js';
-import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
+import { failedOutcome } from '../calls/session/index.js';
+import type { CheckPoolStats } from '../script/check/index.js';
+import { createDetector, type Detector } from '../script/index.js';
 import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { newId } from '../text/crypto.js';
@@ -33,29 +34,22 @@ import {
   openServices,
   scriptDeclarations,
   withTools,
-  denyUnattended,
+  denyUnattendedCalls,
   operatorNotices,
 } from './open-services.js';
-import type { KeptScriptDetails } from '../durability/kept-scripts.js';
+import type { KeptScriptDetails } from '../run/durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
-import { claimUnstored } from '../durability/claims.js';
+import { claimUnstoredScript } from '../run/durability/claims.js';
 import type { Decisions } from '../run/resumption.js';
-import {
-  disabledFailure,
-  reportUnrunnable,
-  runRequest,
-  type RunEnd,
-  type ScriptRequest,
-} from '../run/script-runner.js';
+import { disabledFailure, reportUnrunnable, runText, type RunEnd } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
 import type {
-  RunOptions,
   AsToolOptions,
   RunScriptOptions,
   CallToolOptions,
   ProcessTextOptions,
-  Decided,
+  DecideResult,
   ResumeOptions,
   RevertOptions,
   InstructionsOptions,
@@ -64,9 +58,10 @@ import type {
   Harness,
   TypecheckStats,
 } from './harness-types.js';
-import { listRevertible, revertCalls, type Reverted } from '../run/reverts.js';
-import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
-import { callOnce } from '../run/structured-call.js';
+import { listRevertible, revertCalls, type RevertResult } from '../run/reverts.js';
+import { makeCall, type PendingCall } from '../run/saved-call.js';
+import type { RunContext, RunOptions } from '../protocol/run-context.js';
+import { makeContext, type RunKind } from './make-context.js';
 import { SuspendedScripts } from './suspended-scripts.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
@@ -74,7 +69,17 @@ const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 /** Maximum number of narrowed harnesses that are reused. */
 const MAX_NARROWER = 32;
 
-/** Creates a harness. Throws a `ToolscriptUsageError` for an invalid option. */
+/**
+ * Creates a harness. Throws a `ToolscriptUsageError` for an invalid option.
+ *
+ * @example
+ *
+ * ```ts
+ * const harness = createHarness({ tools: [getWeather], approvals: 'deny', store: fileStore('/var/lib/my-agent') });
+ * const outcome = await harness.runScript(`return (await tools.getWeather({ city: 'Oslo' })).celsius`);
+ * await harness.close();
+ * ```
+ */
 export function createHarness(options: HarnessOptions): Harness {
   checkHarnessOptions(options);
   return new ToolscriptHarness(options);
@@ -89,8 +94,8 @@ class ToolscriptHarness implements Harness {
    */
   #services: HarnessServices;
   readonly #limits: Limits;
-  readonly #suspended: SuspendedScripts;
-  readonly #closed = new AbortController();
+  readonly #suspendedScripts: SuspendedScripts;
+  readonly #closeController = new AbortController();
   readonly #isNarrowed: boolean;
   /**
    * The narrowed harnesses, by the names of their tools. They are reused, because a new harness checks types with a new
@@ -108,15 +113,15 @@ class ToolscriptHarness implements Harness {
     this.#limits = resolveLimits(this.hostLimits, undefined);
     this.#services =
       wider === undefined
-        ? openServices(options, { limits: this.#limits, closed: this.#closed.signal })
+        ? openServices(options, this.#closeController.signal)
         : withTools(options, wider, wider.registry.tools);
-    this.#suspended = new SuspendedScripts({
+    this.#suspendedScripts = new SuspendedScripts({
       services: () => this.#services,
       mode: this.mode,
       hostLimits: this.hostLimits,
-      approvals: options.approvals,
-      onEvent: options.onEvent,
-      textRun: (run, how) => this.#textRun(run, how),
+      context: (run, kind) => this.#context(run, kind),
+      answerContext: (run, kind) => this.#answerContext(run, kind),
+      textRun: (context, run) => this.#textRun(context, run),
     });
     this.tools = liveTools({
       all: () => this.#services.registry.tools,
@@ -146,8 +151,10 @@ class ToolscriptHarness implements Harness {
     return { ...this.#options.limits, ...queueWait(this.#options) };
   }
 
-  detector({ sourceDeltas = false }: Pick<DetectorOptions, 'sourceDeltas'> = {}): Detector {
-    return createDetector({ ...this.#options.detect, sourceDeltas });
+  detector(options: Parameters<Harness['detector']>[0] = {}): Detector {
+    const { detect } = this.#options;
+    const { nonce = detect?.nonce, sourceDeltas = false } = options;
+    return createDetector({ ...detect, nonce: nonce === false ? undefined : nonce, sourceDeltas });
   }
 
   runScript<T>(source: string, run: RunScriptOptions = {}): Promise<Outcome<T>> {
@@ -157,61 +164,39 @@ class ToolscriptHarness implements Harness {
   async #runScript(source: string, run: RunScriptOptions): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'runScript');
-    if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
-    const mode = run.mode ?? this.mode;
+    if (typeof source !== 'string')
+      throw new ToolscriptUsageError('ARGUMENT_INVALID', { method: 'runScript', expected: 'the script as a string' });
+    const { mode = this.mode, language = 'ts', item, refusal, repeatsReadText = false } = run;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const identity = runIdentity(run);
-    const block = { source, language: run.language ?? 'ts', item: run.item };
-    const sink = sinkOf(this.#options.onEvent, run, identity);
-    return (await this.#runBlock(block, run.refusal, { run, mode, identity, sink, inAnswer: false })).outcome;
+    const context = this.#context(run, { identity: runIdentity(run), mode, repeatsReadText });
+    return (await this.#runBlock(context, { source, language, item }, refusal)).outcome;
   }
 
   /** Runs a script, or reports the `refusal`. */
-  async #runBlock(
+  #runBlock(
+    context: RunContext,
     { source, language, item }: Omit<ScriptBlock, 'item'> & { item: ScriptItemMembers | undefined },
     refusal: ScriptFailure | undefined,
-    how: { run: RunOptions } & Pick<ScriptRequest, 'mode' | 'identity' | 'sink' | 'inAnswer'>,
-  ): Promise<RunEnd> {
-    const { run, mode, identity, sink, inAnswer } = how;
-    const format = item?.format ?? 'tool';
-    const limits = this.#limitsWith(run.limits);
-    if (refusal !== undefined)
-      return { outcome: reportUnrunnable({ source, language, format, item, sink, limits }, refusal) };
-    // This call lists each member, because spreading objects costs more than the rest of a short script's path through
-    // this function.
-    return runRequest(this.#services, {
-      source,
-      language,
-      format,
-      item,
-      mode,
-      limits,
-      approvals: run.approvals ?? this.#options.approvals,
-      approvalExpiryMs: this.#approvalExpiryMs(run),
-      app: run.app,
-      principal: run.principal,
-      context: run.context ?? {},
-      signal: run.signal,
-      identity,
-      sink,
-      inAnswer,
-    });
+  ): RunEnd | Promise<RunEnd> {
+    const text = { source, language, format: item?.format ?? 'tool', item };
+    return refusal === undefined
+      ? runText(this.#services, context, text)
+      : { outcome: reportUnrunnable(context, text, refusal) };
   }
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     this.assertOpen();
     assertAnswerText(text);
     checkRunOptions(run, 'processText');
-    const mode = run.mode ?? this.mode;
-    const { continueOnError = false, scriptSourceDeltas = false } = run;
-    const how = { identity: runIdentity(run), mode, continueOnError };
-    return playText(text, this.#textRun(run, how, scriptSourceDeltas && mode !== 'disabled'));
+    const { mode = this.mode, scriptSourceDeltas = false } = run;
+    const context = this.#answerContext(run, { identity: runIdentity(run), mode });
+    return playText(text, this.#textRun(context, run, scriptSourceDeltas && mode !== 'disabled'));
   }
 
   async resume(target: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'resume');
-    return this.#suspended.resume(target, decisions, run);
+    return this.#suspendedScripts.resume(target, decisions, run);
   }
 
   resumeText(
@@ -221,37 +206,41 @@ class ToolscriptHarness implements Harness {
   ): AsyncGenerator<StreamEvent, void, undefined> {
     this.assertOpen();
     checkRunOptions(run, 'resumeText');
-    return this.#suspended.resumeText(target, decisions, run);
+    return this.#suspendedScripts.resumeText(target, decisions, run);
   }
 
-  async decide(scriptId: string, decisions: Decisions, run: Pick<ResumeOptions, 'principal'> = {}): Promise<Decided> {
+  async decide(
+    scriptId: string,
+    decisions: Decisions,
+    run: Pick<ResumeOptions, 'principal'> = {},
+  ): Promise<DecideResult> {
     this.assertOpen();
     checkRunOptions(run, 'decide');
-    return this.#suspended.decide(scriptId, decisions, run);
+    return this.#suspendedScripts.decide(scriptId, decisions, run);
   }
 
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'recover');
-    return this.#suspended.recover(scriptId, run);
+    return this.#suspendedScripts.recover(scriptId, run);
   }
 
   async abandon(scriptId: string): Promise<boolean> {
     this.assertOpen();
-    return this.hasStore && (await claimUnstored(this.#services, scriptId));
+    return this.hasStore && (await claimUnstoredScript(this.#services, scriptId));
   }
 
   inspect(
     scriptId: string,
     { principal }: Pick<ResumeOptions, 'principal'> = {},
   ): Promise<KeptScriptDetails | undefined> {
-    return this.#suspended.inspect(scriptId, principal);
+    return this.#suspendedScripts.inspect(scriptId, principal);
   }
 
   async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'> = {}): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'replay');
-    return this.#suspended.replay(scriptId, run);
+    return this.#suspendedScripts.replay(scriptId, run);
   }
 
   async revertible(scriptId: string, { principal }: Pick<ResumeOptions, 'principal'> = {}) {
@@ -259,48 +248,38 @@ class ToolscriptHarness implements Harness {
     return listRevertible(this.#services, scriptId, principal);
   }
 
-  async revert(scriptId: string, run: RevertOptions = {}): Promise<Reverted> {
+  async revert(scriptId: string, run: RevertOptions = {}): Promise<RevertResult> {
     this.assertOpen();
     checkRunOptions(run, 'revert');
-    const { limits, approvals, app, principal, signal } = this.#shared(run);
-    const sink = sinkOf(this.#options.onEvent, run, runIdentity({}));
-    const isDryRun = this.mode === 'dry-run';
-    return revertCalls(this.#services, scriptId, { limits, approvals, app, principal, signal, sink, isDryRun });
+    const context = this.#context(run, { identity: runIdentity({}), mode: this.mode });
+    return revertCalls(this.#services, context, scriptId);
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation & Partial<PendingCall>> {
     this.assertOpen();
     checkRunOptions(run, 'callTool');
-    if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
-    const { scriptId = newId('scr') } = run;
+    if (typeof name !== 'string')
+      throw new ToolscriptUsageError('ARGUMENT_INVALID', { method: 'callTool', expected: 'the name of a tool' });
+    const { callId = newId('call'), scriptId = newId('scr') } = run;
     if (!isScriptId(scriptId))
-      throw new ToolscriptUsageError('callTool: scriptId must be 1 to 128 letters, digits, "_" and "-".');
-    const identity = runIdentity(run);
-    const sink = sinkOf(this.#options.onEvent, run, identity);
-    const { context: _context, approvalExpiryMs, ...shared } = this.#shared(run);
-    const call = {
-      ...shared,
-      callId: run.callId ?? newId('call'),
-      name,
-      input,
-      sink,
-      isDryRun: this.mode === 'dry-run',
-    };
-    const args = savedArguments(this.#services, call);
-    if (args === undefined) return callOnce(this.#services, call);
-    return callSaved(this.#services, { ...call, scriptId, args, identity, approvalExpiryMs });
+      throw new ToolscriptUsageError('OPTION_INVALID', {
+        option: 'callTool: scriptId',
+        expected: '1 to 128 letters, digits, "_" and "-"',
+      });
+    const context = this.#context(run, { identity: runIdentity(run), mode: this.mode });
+    return makeCall(this.#services, context, { callId, scriptId, name, input });
   }
 
-  catalog({ principal }: { principal?: string } = {}): ToolCatalog {
+  catalog({ principal }: { principal?: string | undefined } = {}): ToolCatalog {
     return this.#services.catalog.forPrincipal(principal);
   }
 
   asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
     checkRunOptions(run, 'asTool');
-    const { modelOutputTokens } = this.#shared(run).limits;
+    const { modelOutputTokens } = this.#limitsWith(run.limits);
     // If no listener or store receives the suspension, the script can never be resumed.
     const isLost = onOutcome === undefined && this.#options.store === undefined;
-    const unattended = isLost ? denyUnattended(operatorNotices(this.#options)) : undefined;
+    const unattended = isLost ? denyUnattendedCalls(operatorNotices(this.#options)) : undefined;
     const approvals = run.approvals ?? this.#options.approvals ?? unattended;
     const runCode = async (code: string, signal: AbortSignal | undefined) => {
       const more = { ...(signal === undefined ? {} : { signal }), ...(approvals === undefined ? {} : { approvals }) };
@@ -313,14 +292,17 @@ class ToolscriptHarness implements Harness {
 
   instructions(options: InstructionsOptions = {}): string {
     const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript } = options;
+    const { detect } = this.#options;
+    const { nonce = detect?.nonce } = options;
     const limits = this.#limitsWith(options.limits);
-    const key = JSON.stringify([carrier, tokenBudget, afterScript, limits]);
+    const key = JSON.stringify([carrier, tokenBudget, afterScript, limits, nonce]);
     if (this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
       carrier,
       afterScript,
       limits,
-      tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
+      tag: detect?.tags?.[0] ?? 'tool-calls',
+      nonce,
       tools: this.tools(),
       spawn: this.#services.tasks !== undefined,
       tokenBudget,
@@ -351,8 +333,7 @@ class ToolscriptHarness implements Harness {
   }
 
   assertOpen(): void {
-    if (this.#services.closed.aborted)
-      throw new ToolscriptUsageError('This harness is closed. Create another one with createHarness.');
+    if (this.#services.closed.aborted) throw new ToolscriptUsageError('HARNESS_CLOSED');
   }
 
   get approvals(): ApprovalPolicy | undefined {
@@ -376,7 +357,7 @@ class ToolscriptHarness implements Harness {
 
   async close(): Promise<void> {
     if (this.#isNarrowed) return;
-    this.#closed.abort();
+    this.#closeController.abort();
     this.#services.tasks?.close();
     this.#services.checkPool?.close();
     this.#closing ??= this.#end();
@@ -392,44 +373,32 @@ class ToolscriptHarness implements Harness {
     return changes === undefined ? this.#limits : resolveLimits(this.#limits, changes);
   }
 
-  #shared(run: RunOptions) {
-    return {
-      limits: this.#limitsWith(run.limits),
-      approvals: run.approvals ?? this.#options.approvals,
-      approvalExpiryMs: this.#approvalExpiryMs(run),
-      app: run.app,
-      principal: run.principal,
-      context: run.context ?? {},
-      signal: run.signal,
-    };
+  #context(run: RunOptions, kind: RunKind): RunContext {
+    return makeContext(this.#options, this.#limits, run, kind);
   }
 
-  #approvalExpiryMs(run: RunOptions): number | undefined {
-    return run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs;
+  /** Makes the context of an answer, whose events are a run of their own. */
+  #answerContext(run: RunOptions, kind: RunKind): AnswerContext {
+    const sink = new EventStream(kind.identity, [this.#options.onEvent, run.onEvent], kind.nextSeq);
+    return { ...this.#context(run, { ...kind, sink, isInAnswer: true }), sink };
   }
 
   #textRun(
-    run: RunOptions & Pick<ProcessTextOptions, 'onOutcome'>,
-    how: Pick<TextRunOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq'>,
+    context: AnswerContext,
+    { continueOnError = false, onOutcome }: Pick<ProcessTextOptions, 'continueOnError' | 'onOutcome'>,
     sourceDeltas = false,
   ): TextRunOptions {
-    const { onOutcome } = run;
-    const { mode, identity } = how;
     return {
-      ...how,
-      modelOutputTokens: this.#limitsWith(run.limits).modelOutputTokens,
-      signal: run.signal,
-      listeners: [this.#options.onEvent, run.onEvent],
+      context,
+      continueOnError,
       onOutcome,
-      hostFor: (sink, signal): ScriptHost => ({
+      hostFor: (context): ScriptHost => ({
         runScript: async (block, refusal) => {
-          const how = { run: { ...run, signal }, mode, identity, sink, inAnswer: true };
-          const end = await this.#runBlock(block, refusal, how);
+          const end = await this.#runBlock(context, block, refusal);
           if (end.pending === undefined) onOutcome?.(end.outcome);
           return end;
         },
-        callTool: ({ name, input, ...names }) =>
-          this.callTool(name, input, { ...run, signal, sink, ...present(names) }),
+        callTool: ({ scriptId = newId('scr'), ...call }) => makeCall(this.#services, context, { ...call, scriptId }),
         detector: () => this.detector({ sourceDeltas }),
       }),
     };

@@ -1,10 +1,10 @@
 export type { RunScriptInput, RunScriptInputSchema, RunScriptTool } from './as-tool.js';
-export type { AuditEntry, AuditLog } from '../run/audit.js';
+export type { RunOptions } from '../protocol/run-context.js';
 export { createHarness } from './harness.js';
 export type {
   AsToolOptions,
   CallToolOptions,
-  Decided,
+  DecideResult,
   Harness,
   HarnessStats,
   HarnessTools,
@@ -12,7 +12,6 @@ export type {
   ProcessTextOptions,
   ResumeOptions,
   RevertOptions,
-  RunOptions,
   RunScriptOptions,
   TypecheckStats,
 } from './harness-types.js';
@@ -21,11 +20,9 @@ export {
   pruneScripts,
   type KeptScript,
   type KeptScriptDetails,
-  type KeptState,
   type PruneOptions,
-} from '../durability/kept-scripts.js';
+} from '../run/durability/kept-scripts.js';
 export type { HarnessOptions } from './options.js';
 export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
 export type { Decisions } from '../run/resumption.js';
-export type { Reverted, RevertibleCall, RevertStatus } from '../run/reverts.js';
-export type { SuspensionKey, SuspensionKeys } from '../durability/suspension-envelope.js';
+export type { RevertResult, RevertibleCall } from '../run/reverts.js';

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
-import { createGate } from '../approvals/index.js';
-import { Leases, type Keeping } from '../durability/store-journal.js';
-import { ProcessSuspensions } from '../durability/process-suspensions.js';
-import { reportInternalError, type DurabilityServices } from '../durability/services.js';
-import { SuspensionSeal, type SuspensionKey, type SuspensionKeys } from '../durability/suspension-envelope.js';
+import { readPolicy } from '../calls/approvals/index.js';
+import { Leases, type Keeping } from '../run/durability/store-journal.js';
+import { ProcessSuspensions } from '../run/durability/process-suspensions.js';
+import { reportInternalError, type DurabilityServices } from '../run/durability/services.js';
+import { SealedStore } from '../run/durability/sealed-store.js';
+import { SuspensionSeal, type SuspensionKey, type SuspensionKeys } from '../run/durability/suspension-envelope.js';
 import {
   ToolCallError,
   ToolscriptUsageError,
   type KnownArgument,
-  type Limits,
   type SandboxRuntime,
   type Tool,
   type ApprovalCallback,
@@ -17,47 +17,39 @@ import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
 import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
 import { ContextWriter, type HarnessServices, type ToolServices } from '../run/script-run.js';
-import { IsolatedVmPool, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
+import { loadIsolatedVm, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
 import { createCompiler } from '../script/index.js';
 import {
   createCatalog,
-  createObservedShapes,
   createRegistry,
   declarationsFor,
   GUEST_DECLARATIONS,
-  isObjectResult,
-  judgeKnown,
   resolveExposure,
-  signatureOf,
+  toolSignature,
 } from '../tools/index.js';
+import { createObservedShapes, isObjectResult, judgeKnown } from '../schema/index.js';
 import { didYouMean } from '../text/nearest-names.js';
 import type { HarnessOptions } from './options.js';
 import type { HarnessTools } from './harness-types.js';
 
-/** The parts of a harness that the services need. */
-interface OfHarness {
-  readonly limits: Limits;
-  readonly closed: AbortSignal;
-}
-
-/** Creates the services that the runs of one harness share. Throws a `ToolscriptUsageError` for an invalid option. */
-export function openServices(options: HarnessOptions, { limits, closed }: OfHarness): HarnessServices {
+/**
+ * Creates the services that the runs of one harness share. `closed` aborts when the harness is closed. Throws a
+ * `ToolscriptUsageError` for an invalid option.
+ */
+export function openServices(options: HarnessOptions, closed: AbortSignal): HarnessServices {
   const notice = operatorNotices(options);
   const shared = {
     checkPool: options.typecheck === 'off' ? undefined : new LazyCheckPool(uncheckedNotice(notice)),
     observed: createObservedShapes(),
   };
   const tools = openTools(options, shared, options.tools);
-  const makeGate: HarnessServices['makeGate'] = (approvals, { approvalTimeoutMs }, more) =>
-    createGate(approvals, { approvalTimeoutMs, ...more });
-  makeGate(options.approvals, limits);
+  readPolicy(options.approvals);
   return {
     ...shared,
     ...tools,
     ...openDurability(options),
     compiler: options.compiler ?? createCompiler({ onInternalError: notice }),
     tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
-    makeGate,
     images: async (name) => options.store?.images.get(name),
     closed,
     suspendAfterMs: options.suspendAfterMs,
@@ -103,18 +95,19 @@ export function scriptDeclarations(tools: readonly Tool[], { expose }: HarnessOp
 
 function openDurability({ workers, runtime = 'quickjs', ...options }: HarnessOptions): DurabilityServices {
   const { queueWaitMs: _queueWaitMs, ...pool } = workers ?? {};
+  const seal = suspensionSeal(options.suspensionKey);
   return {
     runtime: typeof runtime === 'string' ? openRuntime(runtime, pool) : runtime,
-    keeping: keepingOf(options),
+    keeping: storeKeeping(options, seal),
     keepingImages: new Map(),
     inProcess: options.store === undefined ? new ProcessSuspensions() : undefined,
-    seal: new SuspensionSeal(keysOf(options.suspensionKey)),
+    seal,
     onInternalError: options.onInternalError,
   };
 }
 
 function openRuntime(name: 'quickjs' | 'isolated-vm', pool: QuickJsOptions): SandboxRuntime {
-  return name === 'quickjs' ? new QuickJsPool(pool) : new IsolatedVmPool();
+  return name === 'quickjs' ? new QuickJsPool(pool) : loadIsolatedVm();
 }
 
 function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefined {
@@ -139,9 +132,9 @@ function openChecker(
     mode,
     declarations: scriptDeclarations(tools, options),
     toolNames,
-    signatureOf: (name: string) => {
+    findSignature: (name: string) => {
       const tool = exposedTool(name);
-      return tool === undefined ? undefined : signatureOf(tool);
+      return tool === undefined ? undefined : toolSignature(tool);
     },
     judgeArgument: (name: string, known: KnownArgument) => {
       const tool = exposedTool(name);
@@ -156,17 +149,29 @@ function openChecker(
 
 const DEFAULT_LEASE_MS = 30_000;
 
-function keepingOf({ store, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }: HarnessOptions): Keeping | undefined {
+/** Without a key, every program that can write to the store is trusted, so its journals are not authenticated. */
+function storeKeeping(
+  { store, suspensionKey, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }: HarnessOptions,
+  seal: SuspensionSeal,
+): Keeping | undefined {
   if (store === undefined) return undefined;
-  return { leases: new Leases(store, { owner: `${hostname()} ${process.pid}`, leaseMs }), durability };
+  const trusted = suspensionKey === undefined ? store : new SealedStore(store, seal);
+  return { leases: new Leases(trusted, { owner: `${hostname()} ${process.pid}`, leaseMs }), durability };
 }
 
-function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {
+/** The seal of a harness with this `suspensionKey`. Without a key, only this seal itself opens what it sealed. */
+export function suspensionSeal(key: HarnessOptions['suspensionKey']): SuspensionSeal {
+  return new SuspensionSeal(suspensionKeys(key));
+}
+
+function suspensionKeys(
+  key: HarnessOptions['suspensionKey'],
+): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {
   if (key === undefined) return [];
-  return typeof key === 'function' ? () => listOf(key()) : listOf(key);
+  return typeof key === 'function' ? () => keyList(key()) : keyList(key);
 }
 
-function listOf(keys: SuspensionKeys): readonly SuspensionKey[] {
+function keyList(keys: SuspensionKeys): readonly SuspensionKey[] {
   return isList(keys) ? keys : [keys];
 }
 
@@ -210,7 +215,7 @@ function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
  * Returns the approvals function for scripts whose suspension nobody would receive. The function denies calls that need
  * approval, and reports the options that avoid the denial.
  */
-export function denyUnattended(notice: OperatorNotice): ApprovalCallback {
+export function denyUnattendedCalls(notice: OperatorNotice): ApprovalCallback {
   return ({ tool }) => {
     notice(
       `Toolscript denied a call of the tool "${tool}": it needs approval, and no user can decide about it. Give createHarness or asTool the option \`approvals\` ('auto', 'deny', rules, or a function), give asTool \`onOutcome\` or createHarness a \`store\` and resume suspended scripts, or define the tool with \`effect: 'read'\` or \`approval: 'never'\`.`,
@@ -231,9 +236,9 @@ export interface ToolHolder {
 
 export function liveTools(holder: ToolHolder): HarnessTools {
   const change = (method: string, names: readonly string[], tools: readonly Tool[]): void => {
-    assertList(names, 'string', `harness.tools.${method} needs a list of names.`);
-    assertList(tools, 'object', `harness.tools.${method} needs a list of tools.`);
-    holder.set(replaced(holder.all(), names, tools, method));
+    assertList(names, 'string', { method: `harness.tools.${method}`, expected: 'a list of names' });
+    assertList(tools, 'object', { method: `harness.tools.${method}`, expected: 'a list of tools' });
+    holder.set(replacedTools(holder.all(), names, tools, method));
   };
   return Object.freeze(
     Object.assign(() => holder.exposed(), {
@@ -244,16 +249,16 @@ export function liveTools(holder: ToolHolder): HarnessTools {
   );
 }
 
-function assertList(list: unknown, type: 'string' | 'object', message: string): void {
+function assertList(list: unknown, type: 'string' | 'object', values: { method: string; expected: string }): void {
   const isList = Array.isArray(list) && list.every((element) => typeof element === type);
-  if (!isList) throw new ToolscriptUsageError(message);
+  if (!isList) throw new ToolscriptUsageError('ARGUMENT_INVALID', values);
 }
 
 /**
  * Replaces tools in a list. A new tool with the name of a removed tool takes the position of that tool, so that the
  * text for models changes as little as possible.
  */
-function replaced(
+function replacedTools(
   all: readonly Tool[],
   names: readonly string[],
   tools: readonly Tool[],
@@ -273,7 +278,10 @@ function replaced(
 }
 
 function unknownName(name: string, known: readonly string[], method: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(
-    `harness.tools.${method}: there is no tool "${name}".${didYouMean(name, known) || ' harness.catalog().list() lists the tools.'}`,
-  );
+  return new ToolscriptUsageError('UNKNOWN_TOOL', {
+    kind: 'tool',
+    name,
+    where: `harness.tools.${method}`,
+    advice: didYouMean(name, known) || ' harness.catalog().list() lists the tools.',
+  });
 }

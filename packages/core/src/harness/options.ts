@@ -6,6 +6,7 @@ import {
   MAX_JSON_DEPTH,
   ToolscriptUsageError,
   type ApprovalPolicy,
+  type AuditLog,
   type HarnessMode,
   type HarnessStore,
   type LimitsInput,
@@ -13,11 +14,11 @@ import {
   type StreamEvent,
   type Tool,
 } from '../protocol/index.js';
-import { readPolicy } from '../approvals/index.js';
+import { RUN_OPTIONS } from '../protocol/run-context.js';
+import { readPolicy } from '../calls/approvals/index.js';
 import type { Compiler } from '../script/index.js';
-import type { AuditLog } from '../run/audit.js';
-import type { Durability } from '../durability/store-journal.js';
-import type { SuspensionKeys } from '../durability/suspension-envelope.js';
+import type { Durability } from '../run/durability/store-journal.js';
+import type { SuspensionKeys } from '../run/durability/suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** The options of `createHarness`. All except `tools` are optional. */
@@ -28,67 +29,82 @@ export interface HarnessOptions {
    * (`mcp.github`) stands for all of its tools. Default: all given tools. Tools under `mcp.` also need `mcp: true`, and
    * `http` needs `http: true`.
    */
-  expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
-  packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
+  expose?:
+    | {
+        tools?: readonly string[] | undefined;
+        pack?: string | undefined;
+        mcp?: boolean | undefined;
+        spawn?: boolean | undefined;
+        http?: boolean | undefined;
+      }
+    | undefined;
+  packs?: Record<string, { extends?: string | readonly string[] | undefined; tools: readonly string[] }> | undefined;
   /** Default 'enabled'. */
-  mode?: HarnessMode;
+  mode?: HarnessMode | undefined;
   /**
-   * The sandbox runtime. Default 'quickjs'. 'isolated-vm' is V8 in a child process. It is faster in long computations,
-   * and needs the package isolated-vm. The harness closes the runtime.
+   * The sandbox runtime. Default 'quickjs'. 'isolated-vm' is V8 in a child process, which is faster in long
+   * computations: `isolatedVm()` of the package @toolscript/isolated-vm, if it is installed. The harness closes the
+   * runtime.
    */
-  runtime?: 'quickjs' | 'isolated-vm' | SandboxRuntime;
+  runtime?: 'quickjs' | 'isolated-vm' | SandboxRuntime | undefined;
   /**
    * A compiler from `createCompiler`, whose worker thread starts before the tools are known. The harness closes the
    * compiler.
    */
-  compiler?: Compiler;
-  limits?: Partial<LimitsInput>;
+  compiler?: Compiler | undefined;
+  limits?: Partial<LimitsInput> | undefined;
   /** Decides about calls that need approval. Default: the script is suspended and waits for `resume`. */
-  approvals?: ApprovalPolicy;
+  approvals?: ApprovalPolicy | undefined;
   /** The time in ms after which a script is suspended if it waits only for users. Default: no limit. */
-  suspendAfterMs?: number;
+  suspendAfterMs?: number | undefined;
   /**
-   * A secret of at least 32 bytes that seals suspensions. The processes that may resume must share it. In a list, the
-   * first key seals and every key opens. A function is called when the first script is suspended or resumed. Default: a
-   * key of this harness, so that only this harness can resume.
+   * A secret of at least 32 bytes that seals suspensions and authenticates journals. The processes that may resume must
+   * share it. In a list, the first key seals and every key opens. A function is called when the first script is
+   * suspended, resumed or written to a store. Default: a key of this harness, so that only this harness can resume; every
+   * program that can write to the store is then trusted, because its journals are not authenticated.
    */
-  suspensionKey?: SuspensionKeys | (() => SuspensionKeys);
+  suspensionKey?: SuspensionKeys | (() => SuspensionKeys) | undefined;
   /**
    * Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript` and in
    * the memory of this harness.
    */
-  store?: HarnessStore;
+  store?: HarnessStore | undefined;
   /**
    * The failures that the stored intent of a call with effects survives: the death of this process ('process', the
    * default), or a power failure too ('power', one disk flush for each call). The intent is stored before the call
    * starts.
    */
-  durability?: Durability;
+  durability?: Durability | undefined;
   /**
    * The time in ms that a claim of this process lasts without a renewal. After this time, other processes may claim the
    * script. Default 30 000.
    */
-  leaseMs?: number;
+  leaseMs?: number | undefined;
   /** Receives every decision, and the start and end of every call with effects. */
-  audit?: AuditLog;
+  audit?: AuditLog | undefined;
   /** See `QuickJsOptions`; `queueWaitMs` is the limit of that name. */
-  workers?: {
-    size?: number;
-    maxScriptsPerWorker?: number;
-    queueWaitMs?: number;
-    slotsPerWorker?: number;
-    maxPoolBytes?: number;
-  };
-  detect?: { tags?: readonly string[]; fences?: boolean };
+  workers?:
+    | {
+        size?: number | undefined;
+        maxScriptsPerWorker?: number | undefined;
+        queueWaitMs?: number | undefined;
+        slotsPerWorker?: number | undefined;
+        maxPoolBytes?: number | undefined;
+      }
+    | undefined;
+  /** See `DetectorOptions`. */
+  detect?:
+    | { tags?: readonly string[] | undefined; fences?: boolean | undefined; nonce?: string | undefined }
+    | undefined;
   /**
    * The treatment of a script with a type error: the script is rejected before anything runs ('error', the default),
    * the script runs with a warning ('warn'), or types are not checked ('off').
    */
-  typecheck?: 'error' | 'warn' | 'off';
+  typecheck?: 'error' | 'warn' | 'off' | undefined;
   /** Receives every event of every run. */
-  onEvent?: (event: StreamEvent) => void;
+  onEvent?: ((event: StreamEvent) => void) | undefined;
   /** Receives failures of Toolscript itself, for the operator. A model never sees them. */
-  onInternalError?: (detail: string, ids: { scriptId: string }) => void;
+  onInternalError?: ((detail: string, ids: { scriptId: string }) => void) | undefined;
 }
 
 const whole = z.number().int();
@@ -164,6 +180,10 @@ const HarnessOptionsSchema = z.strictObject({
         .array(z.string().regex(/^[A-Za-z][\w-]*$/u, 'a tag is a letter followed by letters, digits, _ or -'))
         .optional(),
       fences: z.boolean().optional(),
+      nonce: z
+        .string()
+        .regex(/^[\w-]{1,64}$/u, 'a nonce is 1 to 64 letters, digits, _ or -')
+        .optional(),
     })
     .optional(),
   typecheck: z.enum(['error', 'warn', 'off']).optional(),
@@ -190,13 +210,13 @@ export function checkHarnessOptions(options: HarnessOptions): void {
   throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
 }
 
-const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
-const RESUME_OPTIONS = ['app', 'principal', 'limits', 'signal', 'approvals', 'onEvent', 'onOutcome', 'force'];
+const WITHOUT_SINK: readonly string[] = RUN_OPTIONS.filter((name) => name !== 'sink');
+const RESUME_OPTIONS = [...WITHOUT_SINK.filter((name) => name !== 'context'), 'onOutcome', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  runScript: [...RUN_OPTIONS, 'sink', 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
+  runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal', 'repeatsReadText'],
   processText: [
-    ...RUN_OPTIONS,
+    ...WITHOUT_SINK,
     'mode',
     'continueOnError',
     'scriptSourceDeltas',
@@ -205,8 +225,8 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
     'threadId',
     'turnId',
   ],
-  callTool: [...RUN_OPTIONS, 'sink', 'callId', 'scriptId', 'threadId', 'turnId'],
-  asTool: RUN_OPTIONS,
+  callTool: [...RUN_OPTIONS, 'callId', 'scriptId', 'threadId', 'turnId'],
+  asTool: WITHOUT_SINK,
   resume: [...RESUME_OPTIONS, 'sink'],
   resumeText: RESUME_OPTIONS,
   recover: [...RESUME_OPTIONS, 'sink', 'item', 'evenEnded'],
@@ -222,27 +242,34 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
 export function checkRunOptions(run: object, method: string): void {
   const known = OPTIONS_OF[method]!;
   if (typeof run !== 'object' || run === null)
-    throw new ToolscriptUsageError(`${method} needs its options as an object.`);
+    throw new ToolscriptUsageError('ARGUMENT_INVALID', { method, expected: 'its options as an object' });
   for (const name in run) {
     if (!known.includes(name))
-      throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known) || ' Remove it.'}`);
+      throw new ToolscriptUsageError('UNKNOWN_OPTION', {
+        method,
+        option: name,
+        advice: didYouMean(name, known) || ' Remove it.',
+      });
   }
   const { mode, context, approvals, signal } = run as {
     mode?: unknown;
     context?: unknown;
     approvals?: unknown;
-    signal?: Partial<AbortSignal>;
+    signal?: Partial<AbortSignal> | undefined;
   };
   if (signal !== undefined && (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')) {
-    throw new ToolscriptUsageError(`${method}: signal must be an AbortSignal.`);
+    throw new ToolscriptUsageError('OPTION_INVALID', { option: `${method}: signal`, expected: 'an AbortSignal' });
   }
   for (const name of ['onEvent', 'onOutcome'] as const) {
     const listener = (run as Record<string, unknown>)[name];
     if (listener !== undefined && typeof listener !== 'function')
-      throw new ToolscriptUsageError(`${method}: ${name} must be a function.`);
+      throw new ToolscriptUsageError('OPTION_INVALID', { option: `${method}: ${name}`, expected: 'a function' });
   }
   if (mode !== undefined && !MODES.includes(mode as string))
-    throw new ToolscriptUsageError(`${method}: mode must be one of ${MODES.join(', ')}.`);
+    throw new ToolscriptUsageError('OPTION_INVALID', {
+      option: `${method}: mode`,
+      expected: `one of ${MODES.join(', ')}`,
+    });
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);
 }
@@ -256,16 +283,20 @@ function assertContext(context: unknown, method: string): void {
   }
   const isObject = typeof context === 'object' && context !== null && !Array.isArray(context);
   if (!isObject || text === undefined || jsonDepthExceeds(text, MAX_JSON_DEPTH))
-    throw new ToolscriptUsageError(
-      `${method}: context must be an object of plain JSON data, at most ${MAX_JSON_DEPTH} levels deep.`,
-    );
+    throw new ToolscriptUsageError('OPTION_INVALID', {
+      option: `${method}: context`,
+      expected: `an object of plain JSON data, at most ${MAX_JSON_DEPTH} levels deep`,
+    });
 }
 
 function assertApprovals(approvals: unknown, method: string): void {
   try {
     readPolicy(approvals as ApprovalPolicy);
   } catch (error) {
-    throw new ToolscriptUsageError(`${method}: approvals: ${(error as Error).message}`);
+    throw new ToolscriptUsageError('OPTIONS_INVALID', {
+      where: `${method}: approvals`,
+      problem: (error as Error).message,
+    });
   }
 }
 
@@ -279,15 +310,15 @@ export function resolveLimits(
   return Object.freeze(result.data!);
 }
 
-interface Checked {
+interface SchemaCheck {
   success: boolean;
-  error?: z.ZodError;
+  error?: z.ZodError | undefined;
 }
 
-function throwIssues(result: Checked, shape: Record<string, unknown>, where: string): void {
+function throwIssues(result: SchemaCheck, shape: Record<string, unknown>, where: string): void {
   const issue = result.error?.issues[0];
   if (issue === undefined) return;
-  throw new ToolscriptUsageError(`${where}: ${describeIssue(issue, shape)}`);
+  throw new ToolscriptUsageError('OPTIONS_INVALID', { where, problem: describeIssue(issue, shape) });
 }
 
 function describeIssue(issue: z.core.$ZodIssue, shape: Record<string, unknown>): string {
@@ -301,12 +332,14 @@ function describeIssue(issue: z.core.$ZodIssue, shape: Record<string, unknown>):
 function keysBelow(shape: Record<string, unknown>, path: readonly PropertyKey[]): string[] {
   let at: unknown = { shape };
   for (const key of path) {
-    const inner = unwrapped(at) as { shape?: Record<string, unknown>; valueType?: unknown } | undefined;
+    const inner = withoutOptional(at) as
+      | { shape?: Record<string, unknown> | undefined; valueType?: unknown }
+      | undefined;
     at = inner?.shape?.[String(key)];
   }
-  return Object.keys((unwrapped(at) as { shape?: object } | undefined)?.shape ?? {});
+  return Object.keys((withoutOptional(at) as { shape?: object | undefined } | undefined)?.shape ?? {});
 }
 
-function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+function withoutOptional(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? withoutOptional(schema.unwrap()) : schema;
 }

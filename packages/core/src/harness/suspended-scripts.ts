@@ -11,15 +11,14 @@ import {
 } from '../protocol/index.js';
 import {
   emitRefusal,
-  EventStream,
   playRest,
   runIdentity,
-  sinkOf,
+  type AnswerContext,
   type ResumeFirst,
   type TextRunOptions,
 } from '../answer/index.js';
-import { notInProcess } from '../durability/claims.js';
-import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
+import { notInProcess } from '../run/durability/claims.js';
+import { inspectScript, type KeptScriptDetails } from '../run/durability/kept-scripts.js';
 import {
   checkDecisions,
   decideScript,
@@ -28,7 +27,7 @@ import {
   recoverScript,
   replayScript,
   reportEnd,
-  resumedLimits,
+  resumedContext,
   resumeScript,
   waitsForNobody,
   type Decisions,
@@ -38,39 +37,40 @@ import {
 } from '../run/resumption.js';
 import { cannotResume, type RunEnd } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
-import { failedOutcome } from '../session/index.js';
-import type { Decided, ProcessTextOptions, ResumeOptions, RunOptions } from './harness-types.js';
-import { resolveLimits, type HarnessOptions } from './options.js';
+import { failedOutcome } from '../calls/session/index.js';
+import type { RunContext, RunOptions } from '../protocol/run-context.js';
+import type { DecideResult, ProcessTextOptions, ResumeOptions } from './harness-types.js';
+import type { RunKind } from './make-context.js';
 
-/** The members of a harness that its suspended scripts need. */
-interface OfHarness extends Pick<HarnessOptions, 'approvals' | 'onEvent'> {
+/** The port through which suspended scripts use their harness. */
+interface SuspendingHarness {
   services(): HarnessServices;
   readonly mode: HarnessMode;
   readonly hostLimits: Partial<LimitsInput>;
-  textRun(
-    run: RunOptions & Pick<ProcessTextOptions, 'onOutcome'>,
-    how: Pick<TextRunOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq'>,
-  ): TextRunOptions;
+  context(run: RunOptions, kind: RunKind): RunContext;
+  answerContext(run: RunOptions, kind: RunKind): AnswerContext;
+  textRun(context: AnswerContext, run: Pick<ProcessTextOptions, 'continueOnError' | 'onOutcome'>): TextRunOptions;
 }
 
 /** Finds, decides about, resumes, recovers and replays the suspended and interrupted scripts of a harness. */
 export class SuspendedScripts {
-  readonly #harness: OfHarness;
+  readonly #harness: SuspendingHarness;
 
-  constructor(harness: OfHarness) {
+  constructor(harness: SuspendingHarness) {
     this.#harness = harness;
   }
 
   async resume(target: string, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
     const waiting = await this.#findResumable(target, decisions, run);
-    return 'outcome' in waiting ? reported(waiting.outcome, run) : this.#resumeOpened(waiting, decisions, run);
+    return 'outcome' in waiting ? reportOutcome(waiting.outcome, run) : this.#resumeOpened(waiting, decisions, run);
   }
 
   async #resumeOpened(waiting: WaitingScript, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
     const { frame, nextSeq, answer } = waiting.suspension;
     if (answer === undefined) {
-      const host = this.#resumeHost(run, frame.identity, nextSeq);
-      return reported((await resumeScript(this.#harness.services(), waiting, decisions, host)).outcome, run);
+      const context = this.#context(run, frame.identity, nextSeq);
+      const host = { ...this.#host(run), decisions };
+      return reportOutcome((await resumeScript(this.#harness.services(), context, waiting, host)).outcome, run);
     }
     let outcome: Outcome | undefined;
     const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
@@ -88,30 +88,31 @@ export class SuspendedScripts {
     run: ResumeOptions,
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const waiting = await this.#findResumable(target, decisions, run);
-    if ('outcome' in waiting) yield* this.#refusalEvents(reported(waiting.outcome, run), run);
+    if ('outcome' in waiting) yield* this.#refusalEvents(reportOutcome(waiting.outcome, run), run);
     else yield* this.#resumeAnswer(waiting, decisions, run, () => {});
   }
 
-  async decide(scriptId: string, decisions: Decisions, run: Pick<ResumeOptions, 'principal'>): Promise<Decided> {
+  async decide(scriptId: string, decisions: Decisions, run: Pick<ResumeOptions, 'principal'>): Promise<DecideResult> {
     const waiting = await this.#findWaitingScript(scriptId, decisions, run, 'decide');
-    if ('outcome' in waiting) return { ok: false, error: errorOf(waiting.outcome) };
+    if ('outcome' in waiting) return { ok: false, error: resumeFailure(waiting.outcome) };
     const decided = await decideScript(this.#harness.services(), waiting, decisions);
-    return 'outcome' in decided ? { ok: false, error: errorOf(decided.outcome) } : { ok: true, ...decided };
+    return 'outcome' in decided ? { ok: false, error: resumeFailure(decided.outcome) } : { ok: true, ...decided };
   }
 
   async recover(scriptId: string, run: ResumeOptions): Promise<Outcome> {
     let found: Recoverable | RunEnd = await findRecoverable(this.#harness.services(), scriptId, run);
-    if ('outcome' in found) return reported(found.outcome, run);
+    if ('outcome' in found) return reportOutcome(found.outcome, run);
     const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
-    if (refusal !== undefined) return reported(failedOutcome(refusal, scriptId), run);
+    if (refusal !== undefined) return reportOutcome(failedOutcome(refusal, scriptId), run);
     if ('recorded' in found) {
       const { threadId } = found.recorded.identity;
-      const host = this.#resumeHost(run, runIdentity({ threadId }));
+      const context = this.#context(run, runIdentity({ threadId }));
+      const host = this.#host(run);
       if (found.recorded.ended !== undefined)
-        return reported((await reportEnd(this.#harness.services(), scriptId, found.recorded, host)).outcome, run);
-      found = await recoverScript(this.#harness.services(), scriptId, host, run);
+        return reportOutcome((await reportEnd(this.#harness.services(), context, found.recorded, host)).outcome, run);
+      found = await recoverScript(this.#harness.services(), context, scriptId, { ...host, force: run.force });
     }
-    return 'outcome' in found ? reported(found.outcome, run) : this.#resumeOpened(found, {}, run);
+    return 'outcome' in found ? reportOutcome(found.outcome, run) : this.#resumeOpened(found, {}, run);
   }
 
   async inspect(scriptId: string, principal: string | undefined): Promise<KeptScriptDetails | undefined> {
@@ -121,30 +122,17 @@ export class SuspendedScripts {
   }
 
   async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome> {
-    const host = this.#resumeHost({ ...run, approvals: 'deny' }, runIdentity({}));
-    return (await replayScript(this.#harness.services(), scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
+    const context = this.#context({ ...run, approvals: 'deny' }, runIdentity({}));
+    return (await replayScript(this.#harness.services(), context, scriptId)).outcome;
   }
 
-  #resumeHost(run: ResumeOptions, identity: RunIdentity, nextSeq = 0): ResumeHost {
-    const ceilings = this.#ceilings(run);
-    return {
-      approvals: run.approvals ?? this.#harness.approvals,
-      approvalExpiryMs: ceilings.approvalTimeoutMs,
-      ceilings,
-      app: run.app,
-      signal: run.signal,
-      identity,
-      sink: sinkOf(this.#harness.onEvent, run, identity, nextSeq),
-      item: run.item,
-      inAnswer: false,
-    };
+  #context(run: ResumeOptions, identity: RunIdentity, nextSeq = 0): RunContext {
+    return this.#harness.context(run, { identity, mode: this.#harness.mode, nextSeq });
   }
 
-  /** Returns the maximum limits of resumed scripts: the limits that the harness or the resume sets explicitly. */
-  #ceilings(run: ResumeOptions): Partial<LimitsInput> {
-    const ceilings = { ...this.#harness.hostLimits, ...run.limits };
-    resolveLimits(ceilings, undefined);
-    return ceilings;
+  /** The ceilings of resumed scripts are the limits that the harness or the resume sets explicitly. */
+  #host({ limits, item }: ResumeOptions): ResumeHost {
+    return { ceilings: { ...this.#harness.hostLimits, ...limits }, item };
   }
 
   /**
@@ -167,7 +155,10 @@ export class SuspendedScripts {
   /** Finds the script to resume: by its suspension, or by its id in the store or in the memory of this harness. */
   async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
     if (typeof target !== 'string')
-      throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
+      throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+        method: 'resume',
+        expected: 'the suspension, or the id of a script in the store, as a string',
+      });
     if (this.#harness.services().keeping !== undefined && isScriptId(target))
       return this.#findWaitingScript(target, decisions, run, 'resume');
     const text = isScriptId(target) ? this.#harness.services().inProcess?.get(target) : target;
@@ -198,40 +189,38 @@ export class SuspendedScripts {
     onOutcome: (outcome: Outcome) => void,
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const { frame, nextSeq, answer, script } = waiting.suspension;
-    const { principal } = script.start;
-    const limits = resumedLimits(script.start, this.#ceilings(run));
-    const again = { ...run, limits, ...(principal === undefined ? {} : { principal }) };
-    const how = {
-      identity: frame.identity,
-      nextSeq,
-      mode: 'enabled' as const,
-      continueOnError: answer?.continueOnError ?? false,
-    };
-    const first: ResumeFirst = async (stream, signal, onClaimed) => {
-      const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
-      const end = await resumeScript(this.#harness.services(), waiting, decisions, host, onClaimed);
+    const { mode } = this.#harness;
+    const host = this.#host(run);
+    const own = this.#harness.answerContext(run, { identity: frame.identity, mode, nextSeq });
+    const first: ResumeFirst = async (context, onClaimed) => {
+      const end = await resumeScript(this.#harness.services(), context, waiting, { ...host, decisions, onClaimed });
       onOutcome(end.outcome);
       // If the script is suspended again, it is reported at the end of the answer, with its suspension.
-      if (end.pending === undefined) reported(end.outcome, run);
+      if (end.pending === undefined) reportOutcome(end.outcome, run);
       return end;
     };
-    return playRest(first, answer, this.#harness.textRun(again, how));
+    // The later scripts of the answer have the limits of the suspended one.
+    const context = resumedContext(own, script.start, host.ceilings);
+    const { continueOnError } = answer ?? {};
+    return playRest(first, answer, this.#harness.textRun(context, { continueOnError, onOutcome: run.onOutcome }));
   }
 
   /** Yields the events of a run that ends at once because its suspension cannot be resumed. */
   *#refusalEvents(outcome: Outcome, run: RunOptions): Generator<StreamEvent, void, undefined> {
     const events: StreamEvent[] = [];
-    const listeners = [(event: StreamEvent) => void events.push(event), this.#harness.onEvent, run.onEvent];
-    emitRefusal(outcome, new EventStream(runIdentity({}), listeners));
+    const { mode } = this.#harness;
+    const { sink } = this.#harness.answerContext(run, { identity: runIdentity({}), mode });
+    sink.listen((event) => void events.push(event));
+    emitRefusal(outcome, sink);
     yield* events;
   }
 }
 
-function reported(outcome: Outcome, { onOutcome }: Pick<ResumeOptions, 'onOutcome'>): Outcome {
+function reportOutcome(outcome: Outcome, { onOutcome }: Pick<ResumeOptions, 'onOutcome'>): Outcome {
   onOutcome?.(outcome);
   return outcome;
 }
 
-function errorOf(outcome: Outcome): ScriptFailure {
+function resumeFailure(outcome: Outcome): ScriptFailure {
   return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script was resumed.');
 }

@@ -1,4 +1,3 @@
-import { present } from '../protocol/json.js';
 import { formatPath } from '../text/value-path.js';
 
 /**
@@ -13,7 +12,7 @@ import { formatPath } from '../text/value-path.js';
 /** Minimum characters of a whole text, then of a line: shorter ones occur in unrelated data too. */
 const MIN_TEXT = 6;
 const MIN_LINE = 10;
-/** Minimum characters of a word. The expression of `wordsOf` contains the same number. */
+/** Minimum characters of a word. The expression of `searchableWords` contains the same number. */
 const MIN_WORD = 8;
 /** Minimum significant digits of a number. */
 const MIN_DIGITS = 4;
@@ -39,7 +38,7 @@ export interface ArgumentSource {
   readonly tool: string;
   /** The position of the call among the earlier calls, starting at 1. */
   readonly call: number;
-  readonly line?: number;
+  readonly line?: number | undefined;
   /** True: the whole value is in the result. False: only lines or words of the value are. */
   readonly isWhole: boolean;
 }
@@ -59,14 +58,14 @@ export function argumentSources(
   earlier: readonly EarlierCall[],
 ): ArgumentSources {
   const budget = new Budget(MAX_ARGUMENT_CHARACTERS, MAX_ARGUMENT_LEAVES);
-  const leaves = [...leavesOf(input, budget, false)].map((leaf) => new DividedText(leaf));
+  const leaves = [...jsonLeaves(input, budget, false)].map((leaf) => new DividedText(leaf));
   const wanted = new Set<string>();
   for (const leaf of leaves) leaf.visit((piece) => wanted.add(piece));
   const results = new Budget(MAX_RESULT_CHARACTERS, MAX_RESULT_LEAVES);
   const found = firstCalls(wanted, earlier, results);
   const written = new DividedText({ place: undefined, text: source, isNumber: false });
   written.visit((piece) => found.delete(piece));
-  const sources = leaves.flatMap((leaf) => sourcesOf(leaf, found, source, earlier));
+  const sources = leaves.flatMap((leaf) => textSources(leaf, found, source, earlier));
   return {
     sources: sources.slice(0, MAX_SOURCES),
     isComplete: budget.isEnough && results.isEnough && sources.length <= MAX_SOURCES,
@@ -109,8 +108,8 @@ interface Leaf {
  * The texts and numbers in JSON data, in order, until the budget is used up. `withKeys`: includes keys that are not
  * identifiers.
  */
-function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
-  const open: Iterator<{ place?: Place; value: unknown }>[] = [[{ value: root }].values()];
+function* jsonLeaves(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
+  const open: Iterator<{ place?: Place | undefined; value: unknown }>[] = [[{ value: root }].values()];
   while (open.length > 0) {
     const next = open.at(-1)!.next();
     if (next.done === true) {
@@ -119,7 +118,7 @@ function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<
     }
     const { place, value } = next.value;
     if (typeof value === 'object' && value !== null) {
-      open.push(membersOf(value, place, withKeys));
+      open.push(placedMembers(value, place, withKeys));
     } else {
       const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
       if (!budget.take(text.length)) return;
@@ -128,7 +127,7 @@ function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<
   }
 }
 
-function* membersOf(
+function* placedMembers(
   value: object,
   within: Place | undefined,
   withKeys: boolean,
@@ -143,7 +142,7 @@ function* membersOf(
   }
 }
 
-function pathOf(place: Place | undefined): string {
+function placePath(place: Place | undefined): string {
   const path: (string | number)[] = [];
   for (let at = place; at !== undefined; at = at.within) path.unshift(at.key);
   return formatPath(path, '').replace(/^\./u, '');
@@ -157,8 +156,10 @@ class DividedText {
 
   constructor({ place, text, isNumber }: Leaf) {
     this.place = place;
-    this.whole = wholeOf(text, isNumber);
-    this.lines = isNumber ? [] : text.split('\n').map((line) => ({ line: lineOf(line), words: wordsOf(line) }));
+    this.whole = wholeText(text, isNumber);
+    this.lines = isNumber
+      ? []
+      : text.split('\n').map((line) => ({ line: searchableLine(line), words: searchableWords(line) }));
   }
 
   visit(each: (piece: string) => void): void {
@@ -175,7 +176,7 @@ function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[]
   const found = new Map<string, number>();
   if (wanted.size === 0) return found;
   for (const [index, { result }] of earlier.entries()) {
-    for (const leaf of leavesOf(result, budget, true)) {
+    for (const leaf of jsonLeaves(result, budget, true)) {
       new DividedText(leaf).visit((piece) => {
         if (wanted.has(piece) && !found.has(piece)) found.set(piece, index);
       });
@@ -189,21 +190,21 @@ function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[]
  * The call whose result contains the whole value; otherwise the calls whose results contain lines or words of the
  * value, sorted by the number of these characters, most first.
  */
-function sourcesOf(
+function textSources(
   { place, whole, lines }: DividedText,
   found: ReadonlyMap<string, number>,
   source: string,
   earlier: readonly EarlierCall[],
 ): ArgumentSource[] {
-  const sourceOf = (index: number, isWhole: boolean): ArgumentSource => ({
-    path: pathOf(place),
+  const callSourceAt = (index: number, isWhole: boolean): ArgumentSource => ({
+    path: placePath(place),
     tool: earlier[index]!.tool,
     call: index + 1,
     isWhole,
-    ...present({ line: earlier[index]!.line }),
+    line: earlier[index]!.line,
   });
   const origin = whole === undefined || source.includes(whole) ? undefined : found.get(whole);
-  if (origin !== undefined) return [sourceOf(origin, true)];
+  if (origin !== undefined) return [callSourceAt(origin, true)];
   const lengths = new Map<number, number>();
   const add = (piece: string) => {
     const index = found.get(piece);
@@ -213,30 +214,30 @@ function sourcesOf(
     if (line !== undefined && found.has(line)) add(line);
     else for (const word of words) add(word);
   }
-  return [...lengths].toSorted(([, one], [, other]) => other - one).map(([index]) => sourceOf(index, false));
+  return [...lengths].toSorted(([, one], [, other]) => other - one).map(([index]) => callSourceAt(index, false));
 }
 
-function wholeOf(text: string, isNumber: boolean): string | undefined {
+function wholeText(text: string, isNumber: boolean): string | undefined {
   if (isNumber) return significantDigits(text) < MIN_DIGITS ? undefined : text;
   const trimmed = text.trim();
   return trimmed.length < MIN_TEXT ? undefined : trimmed;
 }
 
 function significantDigits(text: string): number {
-  return text.replaceAll(/\D/gu, '').replaceAll(/^0+|0+$/gu, '').length;
+  return text.replaceAll(/\D/gu, '').replaceAll(/^0+|(?<!0)0+$/gu, '').length;
 }
 
 /**
  * A line without the `+` or `-` of a patch, and without the line number that a tool has added; undefined if the line is
  * too short.
  */
-function lineOf(line: string): string | undefined {
+function searchableLine(line: string): string | undefined {
   if (line.length < MIN_LINE) return undefined;
   const text = line.replace(/^(?:[-+]|L?\d+[:\t] ?)/u, '').trim();
   return text.length < MIN_LINE ? undefined : text;
 }
 
-function wordsOf(line: string): string[] {
+function searchableWords(line: string): string[] {
   const words = line.match(/[^\s"'`,;(){}[\]<>=]{8,}/gu) ?? [];
   return words.map(withoutPunctuation).filter((word) => word.length >= MIN_WORD);
 }

@@ -6,7 +6,7 @@ import { MAX_JSON_DEPTH } from '../protocol/index.js';
  */
 export const QUARTERS_PER_TOKEN = 4;
 
-export function quartersOf(text: string): number {
+export function textQuarters(text: string): number {
   let quarters = 0;
   for (let index = 0; index < text.length; index += 1) quarters += unitCost(text.charCodeAt(index));
   return quarters;
@@ -14,7 +14,7 @@ export function quartersOf(text: string): number {
 
 /** Estimates the tokens of a text. For text other than ASCII, the estimate is usually too high. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(quartersOf(text) / QUARTERS_PER_TOKEN);
+  return Math.ceil(textQuarters(text) / QUARTERS_PER_TOKEN);
 }
 
 /**
@@ -119,7 +119,7 @@ export interface BoundedJson {
 export function boundedJson(value: unknown, maxLength: number): BoundedJson {
   const writer = new BoundedWriter(maxLength);
   writer.value(value, 0);
-  return { text: writer.text.slice(0, maxLength), complete: !writer.overflowed };
+  return { text: writer.text.slice(0, maxLength), complete: !writer.hasOverflowed };
 }
 
 /** JSON on one line; an ellipsis marks truncation. */
@@ -139,7 +139,7 @@ export function oneLine(text: string, maxLength: number): string {
 
 class BoundedWriter {
   text = '';
-  overflowed = false;
+  hasOverflowed = false;
   readonly #maxLength: number;
 
   constructor(maxLength: number) {
@@ -147,8 +147,8 @@ class BoundedWriter {
   }
 
   value(value: unknown, depth: number): void {
-    if (depth > MAX_JSON_DEPTH) this.overflowed = true;
-    if (this.overflowed) return;
+    if (depth > MAX_JSON_DEPTH) this.hasOverflowed = true;
+    if (this.hasOverflowed) return;
     if (typeof value === 'string') this.#string(value);
     else if (Array.isArray(value)) this.#array(value, depth);
     else if (typeof value === 'object' && value !== null) this.#object(value as Record<string, unknown>, depth);
@@ -159,7 +159,7 @@ class BoundedWriter {
 
   #add(text: string): void {
     this.text += text;
-    if (this.text.length > this.#maxLength) this.overflowed = true;
+    if (this.text.length > this.#maxLength) this.hasOverflowed = true;
   }
 
   #string(value: string): void {
@@ -169,7 +169,7 @@ class BoundedWriter {
 
   #array(values: readonly unknown[], depth: number): void {
     this.#add('[');
-    for (let index = 0; index < values.length && !this.overflowed; index += 1) {
+    for (let index = 0; index < values.length && !this.hasOverflowed; index += 1) {
       if (index > 0) this.#add(',');
       this.value(values[index], depth + 1);
     }
@@ -180,7 +180,7 @@ class BoundedWriter {
     this.#add('{');
     let first = true;
     for (const key in members) {
-      if (this.overflowed) break;
+      if (this.hasOverflowed) break;
       if (!Object.hasOwn(members, key) || members[key] === undefined) continue;
       if (!first) this.#add(',');
       first = false;

@@ -33,8 +33,8 @@ export type LoadImage = (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
 
 export interface ImageSources {
   /** Data in which parts may contain their bytes: the value of a script and the results of its operations. */
-  within?: readonly unknown[];
-  loadImage?: LoadImage;
+  within?: readonly unknown[] | undefined;
+  loadImage?: LoadImage | undefined;
 }
 
 /** The images in plain JSON data, in order of appearance. */
@@ -56,7 +56,9 @@ export function imageHolders(outcome: Outcome): unknown[] {
 
 /** One line for each image, for users and for models that read only text. */
 export function imageLines({ images, leftOut }: CollectedImages): string[] {
-  const lines = images.map((image) => `- ${nameOf(image)} (${image.media_type}, sha256 ${image.sha256.slice(0, 12)}…)`);
+  const lines = images.map(
+    (image) => `- ${imageName(image)} (${image.media_type}, sha256 ${image.sha256.slice(0, 12)}…)`,
+  );
   return leftOut === 0 ? lines : [...lines, `- and ${leftOut} more, omitted: at most ${MAX_IMAGES} are attached`];
 }
 
@@ -80,7 +82,7 @@ const MIN_REPEATED_LENGTH = 64;
 
 function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): unknown {
   if (depth > MAX_DEPTH) return value;
-  if (typeof value === 'string') return withoutRepeated(value, repeated);
+  if (typeof value === 'string') return withoutRepeatedImages(value, repeated);
   if (Array.isArray(value)) return value.map((one) => strip(one, repeated, depth + 1));
   if (typeof value !== 'object' || value === null) return value;
   const isPart = (value as Members)['type'] === 'image';
@@ -117,13 +119,13 @@ async function resolveImage(
   const { data: own = inline.get(image.sha256), ...reference } = image;
   const carried = own === undefined ? undefined : Buffer.from(own, 'base64');
   if (carried !== undefined && isMeant(carried, image)) return { ...reference, data: carried.toString('base64') };
-  if (loadImage === undefined) return notShown(image, 'its bytes are not available');
+  if (loadImage === undefined) return missingImagePart(image, 'its bytes are not available');
   try {
     const { bytes } = await loadImage(reference);
     if (isMeant(bytes, image)) return { ...reference, data: Buffer.from(bytes).toString('base64') };
-    return notShown(image, bytes.length > MAX_IMAGE_BYTES ? 'it has more than 5 MB' : 'it has changed');
+    return missingImagePart(image, bytes.length > MAX_IMAGE_BYTES ? 'it has more than 5 MB' : 'it has changed');
   } catch (error) {
-    return notShown(image, error instanceof ToolCallError ? error.message : 'it could not be loaded');
+    return missingImagePart(image, error instanceof ToolCallError ? error.message : 'it could not be loaded');
   }
 }
 
@@ -131,15 +133,15 @@ function isMeant(bytes: Uint8Array, { sha256 }: ImagePart): boolean {
   return bytes.length <= MAX_IMAGE_BYTES && createHash('sha256').update(bytes).digest('hex') === sha256;
 }
 
-function notShown(image: ImagePart, why: string): ModelPart {
+function missingImagePart(image: ImagePart, why: string): ModelPart {
   const reason = oneLine(why, 300);
   return {
     type: 'text',
-    text: `[The image ${nameOf(image)} is not shown: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}]`,
+    text: `[The image ${imageName(image)} is not shown: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}]`,
   };
 }
 
-function nameOf({ path, sha256 }: ImagePart): string {
+function imageName({ path, sha256 }: ImagePart): string {
   return path === undefined ? `${sha256.slice(0, 12)}…` : oneLine(path, 200);
 }
 
@@ -164,7 +166,7 @@ function readReference({ mediaType, sha256, path, data }: Members): ImagePart | 
   return parsed.success ? parsed.data : undefined;
 }
 
-function withoutRepeated(text: string, repeated: ReadonlySet<string>): string {
+function withoutRepeatedImages(text: string, repeated: ReadonlySet<string>): string {
   let shown = text;
   for (const base64 of repeated)
     if (shown.length >= base64.length) shown = shown.replaceAll(base64, () => remark(base64));

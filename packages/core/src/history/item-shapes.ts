@@ -170,6 +170,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
           started_at_ms: { type: 'number' },
           duration_ms: { type: 'number' },
           line: { type: 'number' },
+          column: { type: 'number' },
           retry_of: { type: 'string' },
         },
         required: ['call_id', 'tool', 'input', 'effect', 'status', 'started_at_ms', 'duration_ms'],

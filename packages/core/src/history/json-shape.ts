@@ -1,12 +1,12 @@
 /** The part of JSON Schema that the schemas of items need. */
 export interface JsonShape {
-  readonly type?: 'string' | 'number' | 'boolean' | 'array' | 'object';
+  readonly type?: 'string' | 'number' | 'boolean' | 'array' | 'object' | undefined;
   readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly pattern?: string;
-  readonly items?: JsonShape;
-  readonly properties?: Readonly<Record<string, JsonShape>>;
-  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[] | undefined;
+  readonly pattern?: string | undefined;
+  readonly items?: JsonShape | undefined;
+  readonly properties?: Readonly<Record<string, JsonShape>> | undefined;
+  readonly required?: readonly string[] | undefined;
 }
 
 /** Whether a value has the given shape. Members that the shape does not name may be anything. */

@@ -11,15 +11,15 @@ import {
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import { collectImages, imageHolders, imageLines, resolveImages, withoutImageData, type LoadImage } from './images.js';
-import { cutMiddle, oneLine, QUARTERS_PER_TOKEN, quartersOf, shareBudget, shortJson } from './bounded-text.js';
+import { cutMiddle, oneLine, QUARTERS_PER_TOKEN, textQuarters, shareBudget, shortJson } from './bounded-text.js';
 
 export interface ModelReportOptions {
   /** Maximum tokens of the report, by estimate (`limits.modelOutputTokens`). */
   tokenBudget: number;
   /** The script's source, for a code frame if the failure has none. */
-  source?: string;
+  source?: string | undefined;
   /** In 'dry-run' the report says that nothing ran. Default 'enabled'. */
-  mode?: HarnessMode;
+  mode?: HarnessMode | undefined;
 }
 
 /**
@@ -34,9 +34,9 @@ interface Section {
   readonly render: (quarters: number) => string;
 }
 
-type Failed = Extract<Outcome, { status: 'failed' }>;
-type Suspended = Extract<Outcome, { status: 'suspended' }>;
-type Completed = Extract<Outcome, { status: 'completed' }>;
+type FailedOutcome = Extract<Outcome, { status: 'failed' }>;
+type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
+type CompletedOutcome = Extract<Outcome, { status: 'completed' }>;
 
 const MAX_DIAGNOSTICS = 10;
 const ONE_LINE_JSON_LENGTH = 80;
@@ -51,7 +51,7 @@ const ONE_LINE_JSON_LENGTH = 80;
  */
 export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
   const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));
-  const report = layOut(sectionsOf(withoutImageData(outcome, imageHolders(outcome)), options), quarters);
+  const report = layOut(outcomeSections(withoutImageData(outcome, imageHolders(outcome)), options), quarters);
   return cutMiddle(report, quarters).replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
@@ -61,14 +61,14 @@ export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOpti
  */
 export async function renderOutcomeParts(
   outcome: Outcome,
-  options: ModelReportOptions & { loadImage?: LoadImage },
+  options: ModelReportOptions & { loadImage?: LoadImage | undefined },
 ): Promise<ModelPart[]> {
   const holders = imageHolders(outcome);
   const parts = await resolveImages(collectImages(holders).images, { ...options, within: holders });
   return [{ type: 'text', text: renderOutcomeForModel(outcome, options) }, ...parts];
 }
 
-function sectionsOf(outcome: Outcome, options: ModelReportOptions): Section[] {
+function outcomeSections(outcome: Outcome, options: ModelReportOptions): Section[] {
   switch (outcome.status) {
     case 'completed':
       return options.mode === 'dry-run' ? dryRunSections(outcome) : completedSections(outcome);
@@ -79,7 +79,7 @@ function sectionsOf(outcome: Outcome, options: ModelReportOptions): Section[] {
   }
 }
 
-function completedSections(outcome: Completed): Section[] {
+function completedSections(outcome: CompletedOutcome): Section[] {
   const open = outcome.operations.filter((operation) => operation.status !== 'completed');
   return [
     headline(`Script completed, ${countOperations(outcome.operations)}.`),
@@ -93,7 +93,7 @@ function completedSections(outcome: Completed): Section[] {
   ];
 }
 
-function dryRunSections(outcome: Completed): Section[] {
+function dryRunSections(outcome: CompletedOutcome): Section[] {
   const calls = outcome.plan.map(({ tool, line, input, conditional, repeated }) => {
     const marks = [conditional ? 'perhaps' : '', repeated ? 'repeatedly' : ''].filter((mark) => mark !== '');
     const how = marks.length > 0 ? `, ${marks.join(', ')}` : '';
@@ -106,7 +106,7 @@ function dryRunSections(outcome: Completed): Section[] {
   ];
 }
 
-function failedSections(outcome: Failed, source: string | undefined): Section[] {
+function failedSections(outcome: FailedOutcome, source: string | undefined): Section[] {
   const { error, operations } = outcome;
   const frame =
     error.frame ??
@@ -131,7 +131,7 @@ function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic
   return code === 'ScriptTypeError' && diagnostic.severity === 'error';
 }
 
-function suspendedSections(outcome: Suspended): Section[] {
+function suspendedSections(outcome: SuspendedOutcome): Section[] {
   return [
     headline(
       `Script suspended, ${countOperations(outcome.operations)}. It resumes by itself when the user has decided; ` +
@@ -224,8 +224,8 @@ function textSection(title: string, text: string, weight: number): Section[] {
 function layOut(sections: readonly Section[], quarters: number): string {
   const full = sections.map((section) => section.render(Infinity));
   const titles = sections.map(({ title }) => (title === '' ? '' : `${title}\n`));
-  const costs = full.map((text) => quartersOf(text));
-  const fixed = titles.reduce((total, title) => total + quartersOf(title) + 1, 0);
+  const costs = full.map((text) => textQuarters(text));
+  const fixed = titles.reduce((total, title) => total + textQuarters(title) + 1, 0);
   const shares = shareBudget(
     sections.map(({ weight }, index) => ({ weight, cost: costs[index]! })),
     quarters - fixed,
@@ -276,7 +276,7 @@ export function countOperations(operations: readonly Operation[]): string {
 export function renderOperations(rows: readonly NumberedOperation[], quarters = Infinity): string {
   for (const width of WIDTHS) {
     const text = rows.map((row) => renderRow(row, width)).join('\n');
-    if (quartersOf(text) <= quarters) return text;
+    if (textQuarters(text) <= quarters) return text;
   }
   return renderEnds(rows, quarters);
 }
@@ -307,12 +307,12 @@ function renderEnd({ result, resultOmitted, error }: Operation, width: Width): s
 /** As many rows in their shortest form as fit, taken alternately from both ends. */
 function renderEnds(rows: readonly NumberedOperation[], quarters: number): string {
   const lines = rows.map((row) => renderRow(row, WIDTHS[WIDTHS.length - 1]!));
-  let room = quarters - quartersOf(leftOut(rows)) - 1;
+  let room = quarters - textQuarters(leftOut(rows)) - 1;
   let head = 0;
   let tail = rows.length;
   while (head < tail) {
     const fromHead = head <= rows.length - tail;
-    const cost = quartersOf(lines[fromHead ? head : tail - 1]!) + 1;
+    const cost = textQuarters(lines[fromHead ? head : tail - 1]!) + 1;
     if (cost > room) break;
     room -= cost;
     if (fromHead) head += 1;

@@ -1,19 +1,8 @@
 import { present } from '../protocol/json.js';
-import type {
-  Diagnostic,
-  FunctionCallOutputItem,
-  LogEntry,
-  Operation,
-  Outcome,
-  OutcomeMetadata,
-  ScriptExecutionOutputItem,
-  ScriptFailure,
-} from '../protocol/index.js';
+import { toSnakeCase } from '../protocol/spelling.js';
+import type { FunctionCallOutputItem, Operation, Outcome, ScriptExecutionOutputItem } from '../protocol/index.js';
 import { boundedJson, cutMiddle, QUARTERS_PER_TOKEN } from './bounded-text.js';
 import { collectImages, imageHolders, imageLines, withoutImageData } from './images.js';
-
-export type OperationItem = ScriptExecutionOutputItem['operations'][number];
-export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
 
 /**
  * Maximum length of a failure's `output_json`, in UTF-16 units. `operations` also contains the results that this text
@@ -41,18 +30,18 @@ export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItem
     status: outcome.status,
     ...resultMembers(outcome),
     output: outcome.output,
-    logs: outcome.logs.map(logToItem),
-    operations: outcome.operations.map(operationToItem),
+    logs: outcome.logs.map(toSnakeCase),
+    operations: outcome.operations.map(toSnakeCase),
     ...imageMembers(imageHolders(outcome)),
-    diagnostics: outcome.diagnostics.map(diagnosticToItem),
-    metadata: metadataToItem(outcome.metadata),
+    diagnostics: outcome.diagnostics.map(toSnakeCase),
+    metadata: toSnakeCase(outcome.metadata),
   };
 }
 
 interface OperationReading {
-  tokenBudget?: number;
+  tokenBudget?: number | undefined;
   /** The `call_id` of the hosted code that reads the result instead of the model. */
-  reader?: string;
+  reader?: string | undefined;
 }
 
 /**
@@ -70,8 +59,8 @@ export function operationToOutputItem(
     call_id: callId,
     success: operation.status === 'completed',
   } as const;
-  const problem = problemOf(operation);
-  if (reader !== undefined) return { ...common, output: problem ?? jsonOf(operation.result), read_by: reader };
+  const problem = operationProblem(operation);
+  if (reader !== undefined) return { ...common, output: problem ?? resultJson(operation.result), read_by: reader };
   return {
     ...common,
     output: cutMiddle(problem ?? modelText(operation.result), tokenBudget * QUARTERS_PER_TOKEN),
@@ -80,7 +69,7 @@ export function operationToOutputItem(
 }
 
 /** The reason why an operation has no result to show. */
-function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
+function operationProblem({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call has no result. Its status is "${status.replaceAll('_', ' ')}".`;
   return resultOmitted === true
@@ -89,15 +78,15 @@ function problemOf({ resultOmitted, error, status }: Operation): string | undefi
 }
 
 function modelText(result: unknown): string {
-  return [contentOf(result) ?? jsonOf(result), ...imageLines(collectImages([result]))].join('\n');
+  return [resultContent(result) ?? resultJson(result), ...imageLines(collectImages([result]))].join('\n');
 }
 
-function jsonOf(result: unknown): string {
+function resultJson(result: unknown): string {
   return JSON.stringify(withoutImageData(result, [result])) ?? 'null';
 }
 
 /** The text for the model, if the result contains one besides its data: `{ success: true, content, … }`. */
-function contentOf(result: unknown): string | undefined {
+function resultContent(result: unknown): string | undefined {
   const { success, content } = (result ?? {}) as { success?: unknown; content?: unknown };
   return success === true && typeof content === 'string' ? content : undefined;
 }
@@ -107,59 +96,22 @@ function imageMembers(holders: readonly unknown[]): Pick<ScriptExecutionOutputIt
   return images.length === 0 ? {} : { images: [...images] };
 }
 
-export function operationToItem(operation: Operation): OperationItem {
-  return {
-    call_id: operation.callId,
-    tool: operation.tool,
-    input: operation.input,
-    effect: operation.effect,
-    status: operation.status,
-    ...present({
-      result: operation.result,
-      result_omitted: operation.resultOmitted,
-      error: operation.error && { code: operation.error.code, message: operation.error.message },
-    }),
-    started_at_ms: operation.startedAtMs,
-    duration_ms: operation.durationMs,
-    ...present({ line: operation.line, retry_of: operation.retryOf }),
-  };
-}
-
-export function failureToItem(failure: ScriptFailure): FailureItem {
-  return {
-    code: failure.code,
-    message: failure.message,
-    phase: failure.phase,
-    ...present({
-      line: failure.line,
-      column: failure.column,
-      tool_name: failure.toolName,
-      call_id: failure.callId,
-      stack: failure.stack,
-      frame: failure.frame,
-      hint: failure.hint,
-    }),
-    retryable: failure.retryable,
-    metadata: failure.metadata,
-  };
-}
-
 function resultMembers(outcome: Outcome): Partial<ScriptExecutionOutputItem> {
   switch (outcome.status) {
     case 'completed':
       return {
         result: outcome.value ?? null,
         output_json: JSON.stringify(outcome.value) ?? 'null',
-        ...present({ summary: summaryOf(outcome.value) }),
+        ...present({ summary: messageSummary(outcome.value) }),
       };
     case 'failed':
-      return { output_json: partialResultsJson(outcome.operations), error: failureToItem(outcome.error) };
+      return { output_json: partialResultsJson(outcome.operations), error: toSnakeCase(outcome.error) };
     case 'suspended':
       return {};
   }
 }
 
-function summaryOf(value: unknown): string | undefined {
+function messageSummary(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'message')) return undefined;
   const { message } = value as { message: unknown };
   return typeof message === 'string' ? message : undefined;
@@ -185,25 +137,4 @@ function partialResultJson({ tool, callId, result, resultOmitted }: Operation, r
   const head = JSON.stringify({ tool, call_id: callId }).slice(0, -1);
   const { text, complete } = boundedJson(result, Math.max(0, room - head.length - '"result":,}'.length - 1));
   return resultOmitted || !complete ? `${head},"result_omitted":true}` : `${head},"result":${text}}`;
-}
-
-function logToItem({ level, text, atMs }: LogEntry): ScriptExecutionOutputItem['logs'][number] {
-  return { level, text, at_ms: atMs };
-}
-
-function diagnosticToItem({ severity, message, line, column, code }: Diagnostic) {
-  return { severity, message, ...present({ line, column }), code };
-}
-
-function metadataToItem(metadata: OutcomeMetadata): ScriptExecutionOutputItem['metadata'] {
-  return {
-    duration_ms: metadata.durationMs,
-    compute_ms: metadata.computeMs,
-    approval_wait_ms: metadata.approvalWaitMs,
-    tool_calls_made: metadata.toolCallsMade,
-    memory_used_mb: metadata.memoryUsedMb,
-    cache_hit: metadata.cacheHit,
-    compilation_cache_hit: metadata.compilationCacheHit,
-    runtime: metadata.runtime,
-  };
 }

@@ -3,7 +3,7 @@ import { ResponseFold, type LiveActivity } from './response-fold.js';
 
 export interface ResponseReducerOptions {
   /** The run to fold. Default: the run of the first event applied. */
-  runId?: string;
+  runId?: string | undefined;
 }
 
 export interface ResponseViewOptions {
@@ -11,7 +11,7 @@ export interface ResponseViewOptions {
    * Also shows the events after a gap, in order, as if the gap were empty. Default false: only events before the first
    * gap are shown, so that later events never contradict what was shown.
    */
-  includePending?: boolean;
+  includePending?: boolean | undefined;
 }
 
 /** Maximum number of listed missing events, because one stray event can make the gap arbitrarily large. */

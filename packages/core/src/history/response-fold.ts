@@ -67,7 +67,7 @@ export class ResponseFold {
 
   apply(event: StreamEvent): void {
     this.#response = undefined;
-    this.#identity ??= identityOf(event);
+    this.#identity ??= eventIdentity(event);
     const { payload } = event;
     if (payload.type === 'item_delta') this.#appendText(payload);
     else this.#applyPayload(payload);
@@ -76,7 +76,8 @@ export class ResponseFold {
   /** Returns the same object until the next event. `fallback` identifies the run until an event has been applied. */
   response(fallback: StreamEvent | undefined): Response {
     if (this.#response !== undefined) return this.#response;
-    const identity = this.#identity ?? (fallback ? identityOf(fallback) : { run_id: '', thread_id: '', turn_id: '' });
+    const identity =
+      this.#identity ?? (fallback ? eventIdentity(fallback) : { run_id: '', thread_id: '', turn_id: '' });
     const response: Response = { ...identity, status: this.#status, output_items: this.#items() };
     if (this.#usage !== undefined) response.usage = this.#usage;
     if (this.#error !== undefined) response.error = this.#error;
@@ -163,7 +164,7 @@ export class ResponseFold {
   #appendText({ item_id: id, delta }: Payload<'item_delta'>): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.finished || entry.item === undefined) return;
-    const text = entry.text ?? textOf(entry.item);
+    const text = entry.text ?? itemText(entry.item);
     if (text !== undefined) entry.text = text + delta;
   }
 
@@ -265,14 +266,14 @@ function setScriptStatus(entry: Entry, status: ScriptStatus): void {
   if (item?.type === 'script_execution' && item.status !== status) setItem(entry, { ...item, status });
 }
 
-function textOf(item: OutputItem): string | undefined {
+function itemText(item: OutputItem): string | undefined {
   const member = textMember(item.type);
   return member && (item as Partial<Record<typeof member, string>>)[member];
 }
 
 /** Whether an unfinished item is useful to a user. A partial call or script is not. */
 function isReadable(item: OutputItem): boolean {
-  return item.type !== 'function_call' && item.type !== 'script_execution' && textOf(item) !== '';
+  return item.type !== 'function_call' && item.type !== 'script_execution' && itemText(item) !== '';
 }
 
 function isOpen(status: ScriptStatus): boolean {
@@ -289,7 +290,7 @@ function callKey({
   return scriptId === undefined ? callId : JSON.stringify([scriptId, callId]);
 }
 
-function identityOf({ run_id, thread_id, turn_id }: StreamEvent): RunIdentity {
+function eventIdentity({ run_id, thread_id, turn_id }: StreamEvent): RunIdentity {
   return { run_id, thread_id, turn_id };
 }
 

@@ -5,7 +5,7 @@ export interface ThreadHead {
   readonly title: string;
   /** The time at which the thread was created, in ms since 1970. */
   readonly createdAt: number;
-  readonly workspace?: string;
+  readonly workspace?: string | undefined;
 }
 
 /** A call that waits for a decision. */
@@ -25,9 +25,9 @@ export function threadMarkdown(
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
     // A call with which the model sent a script is omitted: the script's own item shows the same source.
-    const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
+    const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : itemMarkdown(item);
     if (block === undefined) continue;
-    const said = speakerOf(item);
+    const said = itemSpeaker(item);
     if (said !== speaker) blocks.push(`## ${said}`);
     speaker = said;
     blocks.push(block, ...waitingBlocks(item, waiting));
@@ -43,32 +43,32 @@ function waitingBlocks(item: OutputItem, waiting: readonly WaitingCall[]): strin
   });
   return calls.map(
     ({ tool, scriptId, inputJson }) =>
-      `Waits for a decision about \`${tool}\`${scriptId === undefined ? '' : ` (script \`${scriptId}\`)`}:\n\n${fenced(inputJson, 'json')}`,
+      `Waits for a decision about \`${tool}\`${scriptId === undefined ? '' : ` (script \`${scriptId}\`)`}:\n\n${fencedCode(inputJson, 'json')}`,
   );
 }
 
-function speakerOf(item: OutputItem): string {
+function itemSpeaker(item: OutputItem): string {
   if (item.type !== 'message') return 'Assistant';
   return { user: 'You', system: 'Instructions', assistant: 'Assistant' }[item.role];
 }
 
 /** The Markdown of an item; undefined if there is nothing to show. */
-function blockOf(item: OutputItem): string | undefined {
+function itemMarkdown(item: OutputItem): string | undefined {
   switch (item.type) {
     case 'message':
       return item.content.trim() === '' ? undefined : item.content.trim();
     case 'function_call':
-      return `Calls ${item.name}:\n\n${fenced(item.arguments, 'json')}`;
+      return `Calls ${item.name}:\n\n${fencedCode(item.arguments, 'json')}`;
     case 'function_call_output':
-      return `Result:\n\n${fenced(item.output)}`;
+      return `Result:\n\n${fencedCode(item.output)}`;
     case 'script_execution':
-      return fenced(item.source_code, item.language);
+      return fencedCode(item.source_code, item.language);
     case 'script_execution_output':
       return item.stands_in === true ? undefined : resultBlock(item);
     case 'hosted_code':
-      return `The provider runs:\n\n${fenced(item.source_code, item.language)}`;
+      return `The provider runs:\n\n${fencedCode(item.source_code, item.language)}`;
     case 'hosted_code_output':
-      return `The provider's code ${item.success ? 'completed' : 'failed'}:\n\n${fenced(item.output)}`;
+      return `The provider's code ${item.success ? 'completed' : 'failed'}:\n\n${fencedCode(item.output)}`;
     case 'plan':
       return item.steps
         .map(({ step, status }) => `- [${status === 'completed' ? 'x' : ' '}] ${onOneLine(step)}`)
@@ -87,11 +87,11 @@ function resultBlock(item: Extract<OutputItem, { type: 'script_execution_output'
     .concat(item.status === 'completed' ? [item.output_json] : [])
     .filter((part) => part !== undefined && part !== '')
     .join('\n');
-  return text === '' ? `The script ${item.status}.` : `The script ${item.status}:\n\n${fenced(text)}`;
+  return text === '' ? `The script ${item.status}.` : `The script ${item.status}:\n\n${fencedCode(text)}`;
 }
 
 /** A code block whose fence the text cannot close. */
-function fenced(text: string, language = ''): string {
+function fencedCode(text: string, language = ''): string {
   const ticks = Math.max(2, ...(text.match(/`+/gu) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(ticks + 1);
   return `${fence}${language}\n${text.replace(/\n$/u, '')}\n${fence}`;

@@ -5,7 +5,7 @@ import {
   layOutDeclarations,
   missingLine,
   namespaceLine,
-  namespaceOf,
+  toolNamespace,
   type DeclarationDetail,
   type ToolDeclaration,
 } from '../tools/index.js';
@@ -50,7 +50,7 @@ function fitsInFull(tools: readonly Tool[], room: number): boolean {
   const declare = declarationWriter(tools);
   let left = room;
   for (const tool of tools) {
-    left -= tokensOf(declare(tool, 'full'), '');
+    left -= declarationTokens(declare(tool, 'full'), '');
     if (left < 0) return false;
   }
   return true;
@@ -87,7 +87,7 @@ class Filling {
     this.#left = room;
     const namespaces = new Map<string, { path: readonly string[]; tools: ToolShare[] }>();
     for (const tool of tools) {
-      const path = namespaceOf(tool);
+      const path = toolNamespace(tool);
       const namespace = namespaces.get(path.join('.')) ?? { path, tools: [] };
       namespaces.set(path.join('.'), namespace);
       namespace.tools.push({ tool, shown: undefined, tokens: 0 });
@@ -102,7 +102,7 @@ class Filling {
   run(): void {
     const active = new Set(this.#namespaces);
     while (active.size > 0 && this.#left >= MIN_STEP_TOKENS) {
-      const namespace = leastUsed(active);
+      const namespace = leastUsedNamespace(active);
       const next = namespace.steps.next();
       if (next.done === true) active.delete(namespace);
       else if (next.value.tokens <= this.#left) this.#take(namespace, next.value);
@@ -153,7 +153,7 @@ class Filling {
     const starts = path.map((_, index) => path.slice(0, index + 1)).filter((start) => !this.#open.has(start.join('.')));
     const frames = starts.filter((start) => start.length < path.length).map(frame);
     return {
-      tokens: estimatePromptTokens(frames.join('') + listed(path, count)),
+      tokens: estimatePromptTokens(frames.join('') + namespaceListing(path, count)),
       apply: () => {
         for (const start of starts) this.#open.add(start.join('.'));
         this.#open.add(path.join('.'));
@@ -163,7 +163,7 @@ class Filling {
 
   #telling(share: ToolShare, detail: DeclarationDetail, indent: string, more: number): Step {
     const shown = this.#declare(share.tool, detail);
-    const tokens = tokensOf(shown, indent);
+    const tokens = declarationTokens(shown, indent);
     return {
       tokens: tokens - share.tokens + more,
       apply: () => {
@@ -176,31 +176,31 @@ class Filling {
 
 /** Returns the additional tokens of a namespace that is shown as a block with tools instead of a line. */
 function tokensToOpen(path: readonly string[], count: number): number {
-  const more = `${indentOf(path)}  ${missingLine(count)}\n`;
+  const more = `${namespaceIndent(path)}  ${missingLine(count)}\n`;
   const opened = path.length === 0 ? more : frame(path) + more;
-  return estimatePromptTokens(opened) - estimatePromptTokens(listed(path, count));
+  return estimatePromptTokens(opened) - estimatePromptTokens(namespaceListing(path, count));
 }
 
-function listed(path: readonly string[], count: number): string {
-  return path.length === 0 ? '' : `${indentOf(path)}${namespaceLine(path.at(-1) as string, count)}\n`;
+function namespaceListing(path: readonly string[], count: number): string {
+  return path.length === 0 ? '' : `${namespaceIndent(path)}${namespaceLine(path.at(-1) as string, count)}\n`;
 }
 
 function frame(path: readonly string[]): string {
-  const indent = indentOf(path);
+  const indent = namespaceIndent(path);
   return `${indent}${path.at(-1)}: {\n${indent}};\n`;
 }
 
-function indentOf(path: readonly string[]): string {
+function namespaceIndent(path: readonly string[]): string {
   return '  '.repeat(path.length);
 }
 
 /** Returns the first of the namespaces that have used the fewest tokens. */
-function leastUsed(namespaces: Iterable<NamespaceShare>): NamespaceShare {
+function leastUsedNamespace(namespaces: Iterable<NamespaceShare>): NamespaceShare {
   let least: NamespaceShare | undefined;
   for (const namespace of namespaces) if (least === undefined || namespace.used < least.used) least = namespace;
   return least as NamespaceShare;
 }
 
-function tokensOf({ definitions, member }: ToolDeclaration, indent: string): number {
+function declarationTokens({ definitions, member }: ToolDeclaration, indent: string): number {
   return estimatePromptTokens([...definitions, ...member.map((line) => indent + line), ''].join('\n'));
 }

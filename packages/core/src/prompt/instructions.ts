@@ -12,6 +12,8 @@ export interface InstructionParts {
   limits: Limits;
   /** The tag that contains scripts in text. */
   tag: string;
+  /** The nonce that the tag of a script in text must carry. */
+  nonce: string | undefined;
   tools: readonly Tool[];
   /** Whether `tools.spawn` exists. */
   spawn: boolean;
@@ -38,9 +40,11 @@ const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 }
 /** The maximum share of the budget that the rules may use. Rules that need more are shortened or omitted. */
 const HEAD_SHARE = 0.5;
 
-function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: InstructionParts): string {
-  const guide = carrier === 'text' ? textGuide(tag, afterScript) : carrier === 'custom' ? CUSTOM_GUIDE : TOOL_GUIDE;
-  const example = carrier === 'text' ? [textExample(tag)] : [];
+function headFor({ carrier, afterScript, limits, tag, nonce, spawn, tokenBudget }: InstructionParts): string {
+  const opening = nonce === undefined ? `<${tag}>` : `<${tag} id="${nonce}">`;
+  const guide =
+    carrier === 'text' ? textGuide({ opening, tag }, afterScript) : carrier === 'custom' ? CUSTOM_GUIDE : TOOL_GUIDE;
+  const example = carrier === 'text' ? [textExample({ opening, tag })] : [];
   const heads = [
     [[guide, ...example].join(' '), spawn ? `${RULES}\n${SPAWN_RULE}` : RULES, limitsSentence(limits)].join('\n\n'),
     `${guide}\n\n${SHORT_RULES}`,
@@ -50,9 +54,7 @@ function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: Inst
   if (fitting !== undefined) return fitting;
   const least = estimatePromptTokens(guide);
   if (least <= tokenBudget) return guide;
-  throw new ToolscriptUsageError(
-    `instructions: a tokenBudget of ${tokenBudget} is too small for any text. Set it to at least ${Math.ceil(least)}.`,
-  );
+  throw new ToolscriptUsageError('TOKEN_BUDGET_TOO_SMALL', { tokenBudget, least: Math.ceil(least) });
 }
 
 const REACH = 'It runs in a sandbox that reaches nothing but the tools below.';
@@ -61,8 +63,13 @@ const TOOL_GUIDE = `You can act by writing TypeScript: call the tool \`run_scrip
 
 const CUSTOM_GUIDE = `You can act by writing TypeScript: call the tool \`run_script\` with the script itself as its input, no JSON around it. ${REACH}`;
 
-function textGuide(tag: string, afterScript: InstructionParts['afterScript']): string {
-  const guide = `You can act by writing TypeScript between <${tag}> and </${tag}>. ${REACH}`;
+interface ScriptTag {
+  readonly opening: string;
+  readonly tag: string;
+}
+
+function textGuide({ opening, tag }: ScriptTag, afterScript: InstructionParts['afterScript']): string {
+  const guide = `You can act by writing TypeScript between ${opening} and </${tag}>. ${REACH}`;
   return afterScript === undefined ? guide : `${guide} ${RESULT_IN_TEXT} ${AFTER_SCRIPT[afterScript]}`;
 }
 
@@ -73,8 +80,8 @@ const AFTER_SCRIPT = {
   continue: 'Text that follows the script is written before the result exists: do not guess the result.',
 } as const;
 
-function textExample(tag: string): string {
-  return `Example:\n\n<${tag}>\nconst results = await Promise.all(names.map((name) => tools.example({ name })));\nreturn { count: results.length };\n</${tag}>`;
+function textExample({ opening, tag }: ScriptTag): string {
+  return `Example:\n\n${opening}\nconst results = await Promise.all(names.map((name) => tools.example({ name })));\nreturn { count: results.length };\n</${tag}>`;
 }
 
 const RULES = [

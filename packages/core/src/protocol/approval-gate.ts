@@ -1,5 +1,6 @@
-import type { ApprovalRequest, Remember } from './approvals.js';
+import type { ApprovalChange, ApprovalRequest, Remember } from './approvals.js';
 import type { JsonValue } from './json.js';
+import type { RunContext } from './run-context.js';
 import type { PlannedCall } from './script.js';
 import type { Tool } from './tools.js';
 
@@ -19,11 +20,16 @@ export interface ApprovalGate {
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
   /**
+   * Compares a call that a user approved with the approved request, immediately before the call is executed. Returns
+   * the parts that have changed. Never rejects.
+   */
+  changesSince(approved: ApprovalRequest, call: GateCall): Promise<readonly ApprovalChange[]>;
+  /**
    * Returns the current policy's denial of a call that was allowed in an earlier process; undefined if the policy
    * allows the call.
    */
   forbids(call: GateCall): GateDecision | undefined;
-  /** Whether nobody decided this request while the script was suspended, and a decision is still possible. */
+  /** Whether nobody has decided this request while the script was suspended, and a decision is still possible. */
   isOpen(request: ApprovalRequest): boolean;
   /** Like `decide`, for a call that waited for a decision about this request when its script was suspended. */
   recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
@@ -33,26 +39,25 @@ export interface ApprovalGate {
 
 /** A user's decisions that cover several calls. Plain data. */
 export interface GateMemory {
+  /** `tool`: the digest of the tool's definition. */
   readonly tools: readonly (readonly [tool: string, decision: 'approve' | 'deny'])[];
   /** Applies to every call that the plan lists with its arguments. */
-  readonly plan?: 'approve' | 'deny';
+  readonly plan?: 'approve' | 'deny' | undefined;
 }
 
 export interface GateCall {
   readonly tool: Tool;
   readonly callId: string;
   readonly scriptId: string | undefined;
-  readonly principal: string | undefined;
-  readonly app: unknown;
-  readonly threadId: string | undefined;
+  readonly context: RunContext;
   /** The parsed `inputJson`, deep-frozen. */
   readonly input: JsonValue;
   readonly inputJson: string;
   readonly line?: number | undefined;
   readonly snippet?: string | undefined;
-  /** See `ApprovalRequest`. */
-  readonly agents?: readonly string[] | undefined;
   readonly plan: readonly PlannedCall[];
+  /** The parts that changed after a user approved the call, if the call is asked about again. */
+  readonly changed?: readonly ApprovalChange[] | undefined;
   /** Aborts when the decision is no longer needed; later answers are ignored. */
   readonly signal: AbortSignal;
   /** Called at most once: immediately before a user is asked. */
@@ -66,8 +71,8 @@ export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
 export interface DecisionCommon {
   readonly approvalId: string;
   readonly by: ApprovalDecider;
-  readonly note?: string;
-  readonly remember?: Remember;
+  readonly note?: string | undefined;
+  readonly remember?: Remember | undefined;
 }
 
 export type GateDecision = DecisionCommon &
@@ -79,6 +84,8 @@ export type GateDecision = DecisionCommon &
          * text.
          */
         readonly inputJson: string;
+        /** The request that a user approved. Undefined: the decision is not about this call alone. */
+        readonly approved?: ApprovalRequest | undefined;
       }
     | {
         readonly decision: 'deny' | 'timeout' | 'cancelled';

@@ -1,31 +1,6 @@
 import { z } from 'zod';
-import { PlannedCallSchema } from './items.js';
+import { ApprovalRequestSchema } from './approvals.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
-
-/** The stored form of `ApprovalRequest`. Members of later versions are kept. */
-export const ApprovalRequestSchema = z.looseObject({
-  approvalId: StoreIdSchema,
-  callId: z.string(),
-  scriptId: z.string().optional(),
-  tool: z.string(),
-  input: z.unknown(),
-  /** The exact text of the arguments. The call runs with this text unless the decision replaces the arguments. */
-  inputJson: z.string(),
-  effect: z.enum(['read', 'write', 'external']),
-  line: z.number().optional(),
-  snippet: z.string().optional(),
-  context: z.string().optional(),
-  /**
-   * For a call of a sub-agent: the chain of agents from the agent of the first run to the agent that makes the call.
-   */
-  agents: z.array(z.string()).readonly().optional(),
-  rendered: z.string(),
-  plan: z.array(PlannedCallSchema).optional(),
-  planned: z.boolean().optional(),
-  createdAt: TimeSchema.optional(),
-  expiresAt: TimeSchema.optional(),
-});
-export type StoredApprovalRequest = z.infer<typeof ApprovalRequestSchema>;
 
 /** The serialized form of `Decision`. */
 export const DecisionSchema = z.union([
@@ -64,20 +39,24 @@ export const ApprovalSchema = z.strictObject({
 });
 export type Approval = z.infer<typeof ApprovalSchema>;
 
+/** The conditions of a list. An approval must meet all of them. */
 export const ApprovalQuerySchema = PageQuerySchema.extend({
   state: ApprovalStateSchema.optional(),
   principal: z.string().optional(),
   threadId: z.string().optional(),
   runId: z.string().optional(),
 });
+/** The conditions of a list. An approval must meet all of them. */
 export type ApprovalQuery = z.input<typeof ApprovalQuerySchema>;
 
+/** A page of approvals. */
 export interface ApprovalPage {
   readonly approvals: readonly Approval[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
+/** The result of a decision about an approval. */
 export interface DecidedApproval {
   /** The approval as it is stored now, with the decision that was made first. */
   readonly approval: Approval;
@@ -85,9 +64,4 @@ export interface DecidedApproval {
   readonly isWinner: boolean;
   /** Whether this call of `decide` settled the last approval that the run waited for, so that the run is queued. */
   readonly isRunQueued: boolean;
-}
-
-/** The state of an approval after this decision. */
-export function stateAfter(decision: StoredDecision): 'approved' | 'denied' {
-  return (typeof decision === 'string' ? decision : decision.decision) === 'approve' ? 'approved' : 'denied';
 }

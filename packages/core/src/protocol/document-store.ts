@@ -26,14 +26,14 @@ const MAX_ABOUT_BYTES = 65_536;
 
 /** Converts the data to JSON and back, so that it equals the data that a reader receives. */
 const AboutSchema = z.record(z.string(), z.unknown()).transform((about, context) => {
-  const text = jsonOf(about);
+  const text = aboutJson(about);
   if (text !== undefined && new TextEncoder().encode(text).length <= MAX_ABOUT_BYTES)
     return JSON.parse(text) as Record<string, unknown>;
   context.addIssue(`it must be JSON of at most ${MAX_ABOUT_BYTES} bytes`);
   return z.NEVER;
 });
 
-function jsonOf(value: unknown): string | undefined {
+function aboutJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -59,32 +59,39 @@ export type DocumentDraft = z.input<typeof DocumentDraftSchema>;
 
 /** One version of a document, without its text. */
 export interface DocumentInfo extends DocumentPlace {
-  /** The number of the version, starting with 1. After a document was deleted, the numbers start with 1 again. */
+  /**
+   * The number of the version, starting with 1. No number is used twice: after a document was deleted or has expired, the
+   * numbers of its name continue.
+   */
   readonly version: number;
   /** UTF-8 bytes of the text. */
   readonly bytes: number;
   readonly about: Readonly<Record<string, unknown>>;
   /** The time at which this version was saved. */
   readonly createdAt: number;
-  readonly expiresAt?: number;
+  readonly expiresAt?: number | undefined;
 }
 
+/** One version of a document, with its text. */
 export interface StoredDocument extends DocumentInfo {
   readonly text: string;
 }
 
+/** The conditions of a list. A document must meet all of them. */
 export const DocumentQuerySchema = PageQuerySchema.extend({
   scope: DocumentScopeSchema,
   kind: DocumentKindSchema,
   /** A prefix of the names. Default: all names match. */
   prefix: z.string().max(256).optional(),
 });
+/** The conditions of a list. A document must meet all of them. */
 export type DocumentQuery = z.input<typeof DocumentQuerySchema>;
 
+/** A page of documents. */
 export interface DocumentPage {
   readonly documents: readonly DocumentInfo[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
 /**
@@ -100,6 +107,7 @@ export interface DocumentLimits {
   readonly versions: number;
 }
 
+/** The default limits of a store of documents. */
 export const DOCUMENT_LIMITS: DocumentLimits = {
   bytes: 5_000_000,
   totalBytes: 100_000_000,

@@ -1,3 +1,5 @@
+import { usageMessage, type UsageErrorCode, type UsageMistake } from './usage-errors.js';
+
 /**
  * The single error table. `docs/reference/errors.md` lists the same codes; a test compares the two.
  *
@@ -141,6 +143,7 @@ export const ERROR_TABLE = {
   ),
 } as const satisfies Record<string, ErrorRow>;
 
+/** The code of a script's failure, such as `ToolValidationError`. `ERROR_TABLE` describes each code. */
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /** The codes that a script can catch, each a global class inside the sandbox. */
@@ -153,19 +156,19 @@ export interface ScriptFailure {
   code: ErrorCode;
   message: string;
   phase: FailurePhase;
-  line?: number;
-  column?: number;
-  toolName?: string;
-  callId?: string;
+  line?: number | undefined;
+  column?: number | undefined;
+  toolName?: string | undefined;
+  callId?: string | undefined;
   /**
    * The name and the message of the error, then at most 10 stack frames. All frames are in the script or in saved
    * scripts.
    */
-  stack?: string;
+  stack?: string | undefined;
   /** The source lines around the position, with a marker below it. */
-  frame?: string;
+  frame?: string | undefined;
   /** The advice for a repair, for example the construct, the tool or the limit to use. */
-  hint?: string;
+  hint?: string | undefined;
   retryable: boolean;
   metadata: Record<string, unknown>;
 }
@@ -180,15 +183,47 @@ export function scriptFailure(
   return { code, message, phase, retryable, metadata: {}, ...extra };
 }
 
-/** A mistake of the host programmer: an unknown option, a closed harness, an invalid tool definition. */
+/**
+ * A mistake of the host programmer: an unknown option, a closed harness, an invalid tool definition. `USAGE_ERRORS` has
+ * all codes with their messages.
+ *
+ * @example
+ *
+ * ```ts
+ * try {
+ *   createHarness({ tools: [getWeather, getWeather] });
+ * } catch (error) {
+ *   if (error instanceof ToolscriptUsageError) console.error(error.message);
+ * }
+ * ```
+ */
 export class ToolscriptUsageError extends Error {
   override readonly name = 'ToolscriptUsageError';
+  readonly code: UsageErrorCode;
+  readonly #mistake: UsageMistake;
+
+  constructor(...mistake: UsageMistake) {
+    super(usageMessage(mistake));
+    this.code = mistake[0];
+    this.#mistake = mistake;
+  }
+
+  /** The parameters that make an equal error, for example in another thread. */
+  get mistake(): UsageMistake {
+    return this.#mistake;
+  }
 }
 
 /**
  * The failure of one tool call on the host. A tool may throw this error to set the code, the message and the data. A
  * code that scripts cannot catch becomes `ToolExecutionError`. Any other thrown value becomes a `ToolExecutionError`
  * with the message of that value.
+ *
+ * @example
+ *
+ * ```ts
+ * throw new ToolCallError('ToolExecutionError', 'The file is locked. Try again in a minute.', { retryAfterMs: 60_000 });
+ * ```
  */
 export class ToolCallError extends Error {
   readonly code: ErrorCode;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { WatchOptions } from './change-board.js';
 import type { StreamEvent } from './events.js';
 import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 
+/** A page of the runs in the log. */
 export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
 
 /**
@@ -10,22 +10,27 @@ export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
  * together be longer than `MAX_EVENT_PAGE_LENGTH` UTF-16 units, but never before its first event.
  */
 export const DEFAULT_EVENT_PAGE = 1_000;
+/** The maximum length of a page's events together, as JSON texts, in UTF-16 units. */
 export const MAX_EVENT_PAGE_LENGTH = 1_048_576;
 
+/** The events of a run to read. */
 export const EventRangeSchema = z.strictObject({
   /** The first `seq`. Default 0. */
   from: z.number().int().min(0).optional(),
   /** Default and maximum: 1 000. */
   limit: z.number().int().min(1).max(DEFAULT_EVENT_PAGE).optional(),
 });
+/** The events of a run to read. */
 export type EventRange = z.input<typeof EventRangeSchema>;
 
+/** A page of events of one run. */
 export interface EventPage {
   readonly events: readonly StreamEvent[];
   /** The `from` of the next page; present if there are more entries. */
-  readonly next?: number;
+  readonly next?: number | undefined;
 }
 
+/** The end of a run's events in the log. */
 export interface LogPosition {
   /** The `seq` of the run's next event. */
   readonly nextSeq: number;
@@ -33,10 +38,11 @@ export interface LogPosition {
   readonly isEnded: boolean;
 }
 
+/** Options of a subscription to the events of a run. `from`: the first `seq`, default 0. */
 export interface SubscribeOptions {
-  readonly from?: number;
-  readonly signal?: AbortSignal;
-  readonly earlier?: (from: number) => Promise<EventPage>;
+  readonly from?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly earlier?: ((from: number) => Promise<EventPage>) | undefined;
 }
 
 /** A run in the log, and its position. */
@@ -44,15 +50,17 @@ export interface LoggedRun extends LogPosition {
   readonly runId: string;
 }
 
+/** A page of runs in the log. */
 export interface LoggedRunPage {
   readonly runs: readonly LoggedRun[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
 /** The number of times that events are delivered from the same `seq` before their run becomes a dead letter. */
 export const MAX_DELIVERIES = 5;
 
+/** Options of the delivery of events to a group of consumers. */
 export const DeliveryOptionsSchema = z.strictObject({
   group: z.string().min(1).max(128),
   /** The consumer's name, for users to read. */
@@ -62,6 +70,7 @@ export const DeliveryOptionsSchema = z.strictObject({
   /** Maximum number of events. Default 1 000. */
   limit: EventRangeSchema.shape.limit,
 });
+/** Options of the delivery of events to a group of consumers. */
 export type DeliveryOptions = z.input<typeof DeliveryOptionsSchema>;
 
 /** Events of one run for a consumer to handle, in order and without gaps. */
@@ -77,7 +86,9 @@ export interface Delivery extends z.infer<typeof DeliverySchema> {
   readonly events: readonly StreamEvent[];
 }
 
+/** The group of consumers whose dead letters are listed. */
 export const DeadLetterQuerySchema = PageQuerySchema.extend({ group: z.string() });
+/** The group of consumers whose dead letters are listed. */
 export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
 /** A run whose events, starting with `seq`, are no longer delivered to a group. */
@@ -88,10 +99,11 @@ export interface DeadLetter {
   readonly reason: string;
 }
 
+/** A page of dead letters. */
 export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
 /** Number of runs that `GroupLag.oldestAt` considers: those that are delivered next. */
@@ -109,10 +121,17 @@ export interface GroupLag {
   readonly deadLetters: number;
 }
 
-/** The earliest time of these events, given as JSON texts, in ms since 1970; undefined if there are none. */
-export function oldestTime(texts: readonly string[]): number | undefined {
-  if (texts.length === 0) return undefined;
-  return Math.min(...texts.map((text) => (JSON.parse(text) as StreamEvent).timestamp));
+/** Options of a function that reports changes. */
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** The run whose changes are reported. Default: every run. */
+  readonly runId?: string | undefined;
+}
+
+/** Options of `RunStore.watch`. */
+export interface RunWatchOptions extends WatchOptions {
+  /** The principal whose threads, runs and approvals are watched, instead of runs. */
+  readonly principal?: string | undefined;
 }
 
 /**

@@ -7,29 +7,13 @@ import {
   type OutputItem,
   type Usage,
 } from './items.js';
+import { ApprovalRequestSchema } from './approvals.js';
 import type { KnownMembers } from './known-members.js';
+import { ToolEffectSchema } from './operations.js';
+import { snakeCaseSchema } from './spelling.js';
 
 /** A request for the approval of a call, in the form that events contain. */
-export const ApprovalRequestEventSchema = z.looseObject({
-  approval_id: z.string(),
-  call_id: z.string(),
-  script_id: z.string().optional(),
-  tool: z.string(),
-  input: z.unknown(),
-  input_json: z.string(),
-  effect: z.enum(['read', 'write', 'external']),
-  line: z.number().optional(),
-  snippet: z.string().optional(),
-  context: z.string().optional(),
-  /**
-   * For a call of a sub-agent: the chain of agents from the agent of the first run to the agent that makes the call.
-   */
-  agents: z.array(z.string()).readonly().optional(),
-  rendered: z.string(),
-  /** The time of the request, in ms since 1970. */
-  created_at: z.number().optional(),
-  expires_at: z.number().optional(),
-});
+export const ApprovalRequestEventSchema = snakeCaseSchema(ApprovalRequestSchema);
 
 const itemType = z.enum([
   'message',
@@ -75,7 +59,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     script_id: z.string().optional(),
     tool: z.string(),
     input: z.unknown(),
-    effect: z.enum(['read', 'write', 'external']),
+    effect: ToolEffectSchema,
     line: z.number().optional(),
   }),
   z.looseObject({
@@ -158,6 +142,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     task: z.string(),
     /** The keys of the stored files that the sub-agent reads before its task. */
     file_keys: z.array(z.string()).readonly().optional(),
+    /** The SHA-256 of the texts of these files at the launch. */
+    files_sha256: z.string().optional(),
     tools: z.array(z.string()).readonly(),
     /** The nesting depth: 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),
@@ -222,4 +208,8 @@ export const StreamEventSchema = z.object({
   payload: EventPayloadSchema,
 });
 
+/**
+ * One event of a run: its payload, with the ids of run, thread and turn. `seq` counts the events of a run from 0,
+ * without gaps.
+ */
 export type StreamEvent = Omit<z.infer<typeof StreamEventSchema>, 'payload'> & { payload: EventPayload };

@@ -58,7 +58,7 @@ export function hostedCodeIn(conversation: readonly OutputItem[], { api, isOffer
       // Lost code may still wait in its container, so the container is not used again.
       if (lost.size > before) container = undefined;
     }
-    container = 'container' in item && item.api === api ? containerOf(item['container']) : container;
+    container = 'container' in item && item.api === api ? hostedContainer(item['container']) : container;
   }
   for (const code of open.values()) if (code.lost === true) lost.add(code);
   const isUsable = container !== undefined && !(container.expiresAt <= now);
@@ -75,7 +75,7 @@ interface Container {
   readonly expiresAt: number;
 }
 
-function containerOf(value: unknown): Container | undefined {
+function hostedContainer(value: unknown): Container | undefined {
   if (!isRecord(value) || typeof value['id'] !== 'string') return undefined;
   return { id: value['id'], expiresAt: Date.parse(String(value['expires_at'])) };
 }

@@ -1,33 +1,22 @@
 export * from './approval-gate.js';
 export * from './approval-records.js';
 export * from './approvals.js';
-export * from './change-board.js';
+export type { AuditEntry, AuditFact, AuditLog } from './audit.js';
 export * from './document-store.js';
 export * from './errors.js';
-export * from './event-batches.js';
 export * from './run-events.js';
 export * from './event-log.js';
-export * from './event-subscription.js';
 export * from './events.js';
 export * from './hosted-code.js';
-export { INVISIBLE_CHARACTERS } from './invisible.js';
 export * from './items.js';
-export {
-  isRecord,
-  jsonDepthExceeds,
-  MAX_JSON_DEPTH,
-  measureJson,
-  present,
-  type JsonExtent,
-  type JsonObject,
-  type JsonValue,
-} from './json.js';
+export { jsonDepthExceeds, MAX_JSON_DEPTH, present, type JsonObject, type JsonValue } from './json.js';
 export { limitedSignal } from './limited-signal.js';
 export * from './limits.js';
 export * from './model.js';
 export * from './operations.js';
 export * from './outcome.js';
 export * from './new-thread.js';
+export type { PayloadSink } from './run-context.js';
 export * from './run-interruption.js';
 export * from './run-store.js';
 export * from './sandbox.js';

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { ERROR_TABLE, type ErrorCode } from './errors.js';
+import { ErrorCodeSchema, OperationSchema } from './operations.js';
+import { snakeCaseSchema } from './spelling.js';
 
 /**
  * Items of a conversation in their serialized form: JSON, snake_case. Unknown members of an item (a provider's own
  * blobs) are kept unchanged.
  */
-
-const ErrorCodeSchema = z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]);
 
 export const DiagnosticSchema = z.looseObject({
   severity: z.enum(['error', 'warning', 'info']),
@@ -20,8 +19,11 @@ export const PlannedCallSchema = z.looseObject({
   tool: z.string(),
   line: z.number(),
   column: z.number(),
+  /** The argument object, if every part of it is literal. */
   input: z.unknown().optional(),
+  /** Whether the call may run many times, for example inside a loop or a callback. */
   repeated: z.boolean(),
+  /** Whether the call may be skipped, for example inside a branch or after an early return. */
   conditional: z.boolean(),
 });
 
@@ -40,29 +42,7 @@ export const ItemErrorSchema = z.looseObject({
   metadata: z.record(z.string(), z.unknown()),
 });
 
-export const OperationItemSchema = z.looseObject({
-  call_id: z.string(),
-  tool: z.string(),
-  input: z.unknown(),
-  effect: z.enum(['read', 'write', 'external']),
-  status: z.enum([
-    'completed',
-    'failed',
-    'denied',
-    'aborted',
-    'unknown',
-    'not_started',
-    'awaiting_approval',
-    'detached',
-  ]),
-  result: z.unknown().optional(),
-  result_omitted: z.boolean().optional(),
-  error: z.object({ code: ErrorCodeSchema, message: z.string() }).optional(),
-  started_at_ms: z.number(),
-  duration_ms: z.number(),
-  line: z.number().optional(),
-  retry_of: z.string().optional(),
-});
+export const OperationItemSchema = snakeCaseSchema(OperationSchema);
 
 /** Limits for the images of one result or message: the maximum number of images, and the maximum bytes of each. */
 export const MAX_IMAGES = 8;
@@ -82,6 +62,7 @@ export const ImagePartSchema = z.looseObject({
   /** The bytes as base64. */
   data: z.string().optional(),
 });
+/** An image in a message or a result: its bytes in base64, or a reference that the host resolves. */
 export type ImagePart = z.infer<typeof ImagePartSchema>;
 
 const LogItemSchema = z.looseObject({
@@ -255,6 +236,7 @@ export const OutputItemSchema = z.discriminatedUnion('type', [
   ErrorItemSchema,
 ]);
 
+/** One item of a response or a conversation: a message, a call, a script, or a result. `type` names its kind. */
 export type OutputItem = z.infer<typeof OutputItemSchema>;
 export type OutputItemType = OutputItem['type'];
 export type MessageItem = z.infer<typeof MessageItemSchema>;
@@ -302,4 +284,4 @@ export type Response = z.infer<typeof ResponseSchema>;
  */
 export type ScriptItemMembers = Partial<
   Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>
-> & { readonly stage?: 'started' | 'pending' } & Readonly<Record<string, unknown>>;
+> & { readonly stage?: 'started' | 'pending' | undefined } & Readonly<Record<string, unknown>>;

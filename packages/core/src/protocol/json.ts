@@ -53,6 +53,20 @@ export function measureJson(text: string, maxDepth: number): JsonExtent {
   return { depth: deepest, values };
 }
 
+/** Limits of a text of JSON from outside, before it is parsed. */
+export interface JsonTextLimits {
+  readonly levels: number;
+  /** Values and member names. */
+  readonly values: number;
+}
+
+/** The reason why a text of JSON is refused before it is parsed, as the end of a sentence. */
+export function jsonTextProblem(text: string, limits: JsonTextLimits): string | undefined {
+  const { depth, values } = measureJson(text, limits.levels);
+  if (depth > limits.levels) return `is nested more than ${limits.levels} levels deep`;
+  return values > limits.values ? `has more than ${limits.values} values` : undefined;
+}
+
 /** True if brackets outside strings nest deeper than `limit`. */
 export function jsonDepthExceeds(text: string, limit: number): boolean {
   return measureJson(text, limit).depth > limit;
@@ -76,6 +90,9 @@ function endOfString(text: string, start: number): number {
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Every member has a value. */
+export type Defined<Members> = { [Name in keyof Members]-?: Exclude<Members[Name], undefined> };
 
 /** The members that are not undefined. */
 export function present<Members extends object>(

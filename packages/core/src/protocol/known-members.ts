@@ -8,12 +8,12 @@ export type KnownMembers<T, Open = never> = [T] extends [Open]
   : T extends readonly unknown[]
     ? { [Index in keyof T]: KnownMembers<T[Index], Open> }
     : T extends object
-      ? [keyof Named<T>] extends [never]
+      ? [keyof NamedMembers<T>] extends [never]
         ? T
-        : { [Key in keyof Named<T>]: KnownMembers<Named<T>[Key], Open> }
+        : { [Key in keyof NamedMembers<T>]: KnownMembers<NamedMembers<T>[Key], Open> }
       : T;
 
-type Named<T> = {
+type NamedMembers<T> = {
   [
     Key in keyof T as string extends Key ? never : number extends Key ? never : symbol extends Key ? never : Key
   ]: T[Key];

@@ -22,7 +22,7 @@ const OPENAI_WITH_REASONING = [/^o\d/u, /^gpt-5/u, /^codex-/u];
 
 /** Whether a model never reasons. A service refuses a request for reasoning to such a model. */
 export function neverReasons(model: string): boolean {
-  return isOneOf(OPENAI_WITHOUT_REASONING, model);
+  return matchesModel(OPENAI_WITHOUT_REASONING, model);
 }
 
 const CLAUDE_WITH_BUDGETS = [/^claude-(?:2|3|instant)/u, /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u];
@@ -30,28 +30,28 @@ const CLAUDE_4_6 = [/^claude-(?:opus|sonnet)-4-6/u];
 
 /** The form in which a model of Anthropic accepts a reasoning effort. */
 export function effortShape(model: string): 'adaptive' | 'budget' {
-  return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
+  return matchesModel(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
 }
 
 /** The effort, or `high` if the model lacks this effort: Claude 4.6 has no `xhigh`, and Sonnet 4.6 has no `max`. */
 export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
-  if (!isOneOf(CLAUDE_4_6, model)) return effort;
-  return effort === 'xhigh' || (effort === 'max' && !nameOf(model).startsWith('claude-opus')) ? 'high' : effort;
+  if (!matchesModel(CLAUDE_4_6, model)) return effort;
+  return effort === 'xhigh' || (effort === 'max' && !bareModelName(model).startsWith('claude-opus')) ? 'high' : effort;
 }
 
 const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
 
 /** Whether a model takes a temperature. Reasoning models of OpenAI and models of Anthropic after 4.6 refuse one. */
 export function takesTemperature(model: string): boolean {
-  if (nameOf(model).startsWith('claude-')) return isOneOf(TEMPERATURE_OF_CLAUDE, model);
-  return neverReasons(model) || !isOneOf(OPENAI_WITH_REASONING, model);
+  if (bareModelName(model).startsWith('claude-')) return matchesModel(TEMPERATURE_OF_CLAUDE, model);
+  return neverReasons(model) || !matchesModel(OPENAI_WITH_REASONING, model);
 }
 
-function isOneOf(patterns: readonly RegExp[], model: string): boolean {
-  return patterns.some((pattern) => pattern.test(nameOf(model)));
+function matchesModel(patterns: readonly RegExp[], model: string): boolean {
+  return patterns.some((pattern) => pattern.test(bareModelName(model)));
 }
 
 /** The name without the prefix of a gateway or of a fine-tuned model. */
-function nameOf(model: string): string {
+function bareModelName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
 }

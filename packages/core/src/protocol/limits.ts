@@ -63,7 +63,9 @@ export const LimitsSchema = z.strictObject({
   maxProgressEvents: whole().default(50),
 });
 
+/** Every limit of a script, with its defaults applied. Names that end in `Ms` are times in ms, `Mb` are MiB. */
 export type Limits = z.infer<typeof LimitsSchema>;
+/** Limits as a host writes them: each one that is omitted has its default. */
 export type LimitsInput = z.input<typeof LimitsSchema>;
 
 type Shape = typeof LimitsSchema.shape;

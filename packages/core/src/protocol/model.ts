@@ -5,6 +5,20 @@ import type { ToolCallers } from './tools.js';
 /**
  * The port to a model. A provider receives a whole conversation and streams one answer. It stores nothing between two
  * requests. Failures are emitted in the stream, never thrown.
+ *
+ * @example
+ *
+ * ```ts
+ * const echo: ModelProvider = {
+ *   api: 'echo',
+ *   model: 'echo-1',
+ *   capabilities: { stopSequences: false, customTools: false },
+ *   async *stream({ conversation }) {
+ *     yield { type: 'response_start', response_id: 'answer', model: 'echo-1' };
+ *     yield { type: 'response_done', status: conversation.length > 0 ? 'completed' : 'incomplete' };
+ *   },
+ * };
+ * ```
  */
 export interface ModelProvider {
   /** The name of the wire format; items store it as `api`. */
@@ -26,39 +40,43 @@ export interface ModelCapabilities {
   /** Whether tools can take raw text. If not, custom tools become function tools with one text argument. */
   readonly customTools: boolean;
   /** Whether the provider can run code that calls tools. See `FunctionTool.callers`. Default false. */
-  readonly hostedCode?: boolean;
+  readonly hostedCode?: boolean | undefined;
 }
 
+/** Options of `ModelProvider.stream`. */
 export interface StreamOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** The id of the answer. Items carry this id as `answer_id`, and their own ids start with it. Default: a new id. */
-  answerId?: string;
+  answerId?: string | undefined;
   /** Headers to send with the request, such as a trace context. They replace none of the provider's own headers. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** One request to a model: the whole conversation, and how to answer it. */
 export interface ModelRequest {
   /** The system text. */
-  system?: string;
+  system?: string | undefined;
   /** The conversation in chronological order. Items of other wire formats are reduced to the common members. */
   conversation: readonly OutputItem[];
-  tools?: readonly ModelTool[];
+  tools?: readonly ModelTool[] | undefined;
   /** The tool that the answer must call. Default: the model decides. */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   /** False if the answer may contain at most one call. Default: the provider's default. */
-  parallelToolCalls?: boolean;
+  parallelToolCalls?: boolean | undefined;
   /** The maximum length of the answer in tokens. Default: the provider's default. */
-  maxOutputTokens?: number;
-  temperature?: number;
-  reasoningEffort?: ReasoningEffort;
-  stopSequences?: readonly string[];
-  promptCache?: PromptCache;
+  maxOutputTokens?: number | undefined;
+  temperature?: number | undefined;
+  reasoningEffort?: ReasoningEffort | undefined;
+  stopSequences?: readonly string[] | undefined;
+  promptCache?: PromptCache | undefined;
   /** Finds the bytes of image references. Without this function, only images with `data` are shown. */
-  resolveImages?: ResolveImages;
+  resolveImages?: ResolveImages | undefined;
 }
 
+/** How much a model reasons before it answers. A provider sends the nearest value that its model knows. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
+/** A tool that the model may call. */
 export type ModelTool = FunctionTool | CustomTool;
 
 /**
@@ -74,9 +92,9 @@ export interface FunctionTool {
   /** A JSON Schema of an object. */
   inputSchema: Readonly<Record<string, unknown>>;
   /** The JSON Schema of the result, for code that reads it. */
-  outputSchema?: Readonly<Record<string, unknown>>;
+  outputSchema?: Readonly<Record<string, unknown>> | undefined;
   /** `code` and `both` let the provider's code call the tool, if the provider can run code. Default `direct`. */
-  callers?: ToolCallers;
+  callers?: ToolCallers | undefined;
 }
 
 /** A tool that takes raw text. `argument` names the text if the wire format has only function tools. */
@@ -87,11 +105,12 @@ export interface CustomTool {
   argument: string;
 }
 
+/** How a provider may cache the beginning of a conversation. */
 export interface PromptCache {
   /** Marks the unchanged prefix, if the wire format has cache marks. Default true. */
-  marks?: boolean;
+  marks?: boolean | undefined;
   /** Requests with the same key, for example the thread's id, share a cache if the wire format has keys. */
-  key?: string;
+  key?: string | undefined;
 }
 
 /** A part of a model's input: text, or an image with its `data`. */

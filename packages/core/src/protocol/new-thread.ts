@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StoreIdSchema, TimeSchema } from './store-shapes.js';
+import { StoreIdSchema } from './store-shapes.js';
 
 /**
  * The turn at which a branch leaves another thread. The branch begins with copies of the turns before this turn, and
@@ -21,7 +21,5 @@ export const NewThreadSchema = z.strictObject({
   agentId: z.string().optional(),
   /** The point at which this thread branches from a thread of the same owner. Default: the thread begins empty. */
   branchOf: BranchPointSchema.optional(),
-  /** Creation time of an imported thread. Default: now. */
-  createdAt: TimeSchema.optional(),
 });
 export type NewThread = z.input<typeof NewThreadSchema>;

@@ -5,6 +5,7 @@ import type { Diagnostic, PlannedCall } from './script.js';
 
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
+/** One line that a script wrote with `console`. */
 export interface LogEntry {
   level: LogLevel;
   text: string;
@@ -12,6 +13,7 @@ export interface LogEntry {
   atMs: number;
 }
 
+/** The use of time, calls and memory by a script. Names that end in `Ms` are times in ms. */
 export interface OutcomeMetadata {
   durationMs: number;
   computeMs: number;
@@ -25,7 +27,19 @@ export interface OutcomeMetadata {
   runtime: string;
 }
 
-interface OutcomeCommon {
+/**
+ * The result of a script. A script's failure is data and never thrown. `T` is the type that the host expects of
+ * `value`; nothing checks it. A member that a status lacks may be read, and is undefined.
+ *
+ * @example
+ *
+ * ```ts
+ * const outcome = await harness.runScript<number>('return (await tools.getWeather({ city: "Oslo" })).celsius');
+ * if (outcome.status === 'completed') console.log(outcome.value);
+ * else console.log(outcome.error?.hint ?? outcome.pendingApprovals?.map(({ rendered }) => rendered));
+ * ```
+ */
+export type Outcome<T = unknown> = {
   scriptId: string;
   /** The text that `text()` and `emit()` appended. */
   output: string;
@@ -34,21 +48,23 @@ interface OutcomeCommon {
   diagnostics: Diagnostic[];
   plan: PlannedCall[];
   metadata: OutcomeMetadata;
-}
-
-/**
- * The result of a script. A script's failure is data and never thrown. `T` is the type that the host expects of
- * `value`; nothing checks it. `value` may be read in every state: it is undefined unless the script has completed.
- */
-export type Outcome<T = unknown> = OutcomeCommon &
-  (
-    | { status: 'completed'; value: T }
-    | { status: 'failed'; value?: undefined; error: ScriptFailure }
-    | { status: 'suspended'; value?: undefined; suspension: string; pendingApprovals: ApprovalRequest[] }
-  );
+} & (
+  | { status: 'completed'; value: T; error?: undefined; suspension?: undefined; pendingApprovals?: undefined }
+  | { status: 'failed'; value?: undefined; error: ScriptFailure; suspension?: undefined; pendingApprovals?: undefined }
+  | {
+      status: 'suspended';
+      value?: undefined;
+      error?: undefined;
+      suspension: string;
+      pendingApprovals: ApprovalRequest[];
+    }
+);
 
 /** The modes, ordered from the most restrictive to the least restrictive. */
 export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;
+/**
+ * `disabled`: scripts fail. `dry-run`: scripts are checked and planned, and nothing runs. `enabled`: scripts run.
+ */
 export type HarnessMode = (typeof HARNESS_MODES)[number];
 
 /** The more restrictive mode. */

@@ -1,25 +1,30 @@
 import type { EventPayload, StreamEvent } from './events.js';
 
+/** The ids that every event of a run carries. */
 export interface RunIdentity {
   runId: string;
   threadId: string;
   turnId: string;
   /** The run that launched this run of a sub-agent. */
-  parentRunId?: string;
+  parentRunId?: string | undefined;
   /** The chain of agents from the agent of the first run to the agent of this run, inclusive. */
-  agents?: readonly string[];
+  agents?: readonly string[] | undefined;
 }
 
-export function eventIdOf(runId: string, seq: number): string {
+export function eventId(runId: string, seq: number): string {
   return `evt_${runId}_${seq}`;
 }
 
-/** A copy of the event with the identity of the given run. */
-export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
-  return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
-}
-
-/** Wraps the payloads of one run in envelopes, with consecutive `seq` values. */
+/**
+ * Wraps the payloads of one run in envelopes, with consecutive `seq` values.
+ *
+ * @example
+ *
+ * ```ts
+ * const envelopes = new EventEnvelopes({ runId: 'run_1', threadId: 'thread_1', turnId: 'turn_1' });
+ * const first: StreamEvent = envelopes.next({ type: 'response_start', model: 'echo-1' });
+ * ```
+ */
 export class EventEnvelopes {
   readonly identity: RunIdentity;
   #seq: number;
@@ -38,7 +43,7 @@ export class EventEnvelopes {
     const { runId, threadId, turnId } = this.identity;
     const seq = this.#seq++;
     return {
-      event_id: eventIdOf(runId, seq),
+      event_id: eventId(runId, seq),
       run_id: runId,
       thread_id: threadId,
       turn_id: turnId,
@@ -53,7 +58,7 @@ export class EventEnvelopes {
 export function subAgentEvent({ thread_id, turn_id, payload }: StreamEvent): StreamEvent | undefined {
   if (payload.type !== 'agent_event') return undefined;
   const { agent_run_id: run_id, seq, timestamp, event } = payload;
-  const envelope = { event_id: eventIdOf(run_id, seq), run_id, thread_id, turn_id, seq, timestamp };
+  const envelope = { event_id: eventId(run_id, seq), run_id, thread_id, turn_id, seq, timestamp };
   return { ...envelope, payload: event as EventPayload };
 }
 
@@ -66,23 +71,23 @@ interface Waiter {
 /** A queue between a producer that never waits and a consumer that waits for items. */
 export class EventQueue<Item> implements AsyncIterable<Item> {
   #items: Item[] = [];
-  #ended = false;
+  #isEnded = false;
   #wake: (() => void) | undefined;
-  #pushed = 0;
-  #handled = 0;
+  #pushedCount = 0;
+  #handledCount = 0;
   #isLeft = false;
   #waiters: Waiter[] = [];
 
   push(item: Item): void {
-    if (this.#ended) return;
-    this.#pushed += 1;
+    if (this.#isEnded) return;
+    this.#pushedCount += 1;
     this.#items.push(item);
     this.#wake?.();
   }
 
   /** Ends the queue. Items pushed earlier are still delivered. */
   end(): void {
-    this.#ended = true;
+    this.#isEnded = true;
     this.#wake?.();
   }
 
@@ -90,9 +95,9 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
    * Resolves when the consumer has handled every item pushed so far and has requested the next one. Rejects if the
    * consumer leaves before that.
    */
-  handled(): Promise<void> {
+  untilHandled(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ upTo: this.#pushed, resolve, reject });
+      this.#waiters.push({ upTo: this.#pushedCount, resolve, reject });
       this.#notify();
     });
   }
@@ -104,11 +109,11 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
         this.#items = [];
         for (const item of items) {
           yield item;
-          this.#handled += 1;
+          this.#handledCount += 1;
           if (this.#waiters.length > 0) this.#notify();
         }
         if (this.#items.length > 0) continue;
-        if (this.#ended) return;
+        if (this.#isEnded) return;
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = undefined;
       }
@@ -122,7 +127,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiters) {
-      if (this.#handled >= waiter.upTo) waiter.resolve();
+      if (this.#handledCount >= waiter.upTo) waiter.resolve();
       else if (this.#isLeft)
         waiter.reject(new Error('The consumer stopped before it handled the event. Read the stream to its end.'));
       else this.#waiters.push(waiter);

@@ -1,8 +1,8 @@
-import { isRecord } from './json.js';
 import { z } from 'zod';
-import type { WatchOptions } from './change-board.js';
-import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';
-import { OutputItemSchema, type OutputItem } from './items.js';
+import type { RunWatchOptions } from './event-log.js';
+import { DecisionSchema, type Approval } from './approval-records.js';
+import { ApprovalRequestSchema } from './approvals.js';
+import { OutputItemSchema } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 import { NewThreadSchema } from './new-thread.js';
 
@@ -76,6 +76,14 @@ const LeaseSchema = z.strictObject({
   leaseMs: z.number().int().min(1),
 });
 
+const StorageBoundsSchema = z.strictObject({
+  /** In bytes of messages, events and copied files; a character counts as one byte. */
+  bytesPerThread: z.number().int().min(1),
+  bytesPerPrincipal: z.number().int().min(1),
+});
+/** The sizes that a run's thread, and all threads of its principal together, must not exceed when the run is created. */
+export type StorageBounds = z.infer<typeof StorageBoundsSchema>;
+
 export const RunDraftSchema = z.strictObject({
   principal: z.string().min(1),
   /** The existing thread to continue, or the thread to create. */
@@ -86,12 +94,15 @@ export const RunDraftSchema = z.strictObject({
   idempotencyKey: z.string().min(1).max(256).optional(),
   /** The caller executes the run itself: the run is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),
+  /** Default: no bounds. */
+  bounds: StorageBoundsSchema.optional(),
   /** The ids of the run and its turn. Default: new ids. */
   runId: StoreIdSchema.optional(),
   turnId: StoreIdSchema.optional(),
 });
 export type RunDraft = z.input<typeof RunDraftSchema>;
 
+/** The result of `RunStore.create`. */
 export interface CreatedRun {
   readonly run: Run;
   readonly turn: Turn;
@@ -99,6 +110,7 @@ export interface CreatedRun {
   readonly isNew: boolean;
 }
 
+/** Options of `RunStore.claim`. */
 export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
   /** Claims only runs of threads with one of these workspaces. Default: any workspace. */
@@ -113,8 +125,10 @@ export const ClaimOptionsSchema = z.strictObject({
    */
   evenSuspended: z.boolean().optional(),
 });
+/** Options of `RunStore.claim`. */
 export type ClaimOptions = z.input<typeof ClaimOptionsSchema>;
 
+/** A run that a worker has claimed, with everything that the worker needs. */
 export interface ClaimedRun {
   readonly run: Run;
   readonly turn: Turn;
@@ -122,36 +136,44 @@ export interface ClaimedRun {
   readonly approvals: readonly Approval[];
 }
 
+/** The result of `RunStore.renew`. */
 export interface Renewal {
   /** False if another worker has the run, or if the run has ended or was deleted. The worker must then stop at once. */
   readonly isHeld: boolean;
   readonly isCancelRequested: boolean;
 }
 
+/** An approval to create, when a run is suspended. */
 export const ApprovalDraftSchema = z.strictObject({
   request: ApprovalRequestSchema,
   /** The decision, if the approval is already decided, for example by a rule. Default: pending. */
   decided: z.strictObject({ decision: DecisionSchema, by: z.string() }).optional(),
 });
+/** An approval to create, when a run is suspended. */
 export type ApprovalDraft = z.input<typeof ApprovalDraftSchema>;
 
+/** The end of a run. */
 export const RunEndSchema = z.strictObject({
   state: z.enum(FINAL_RUN_STATES),
   error: RunSchema.shape.error,
 });
+/** The end of a run. */
 export type RunEnd = z.input<typeof RunEndSchema>;
 
+/** The conditions of a list. A run must meet all of them. */
 export const RunQuerySchema = PageQuerySchema.extend({
   state: RunStateSchema.optional(),
   principal: z.string().optional(),
   threadId: z.string().optional(),
 });
+/** The conditions of a list. A run must meet all of them. */
 export type RunQuery = z.input<typeof RunQuerySchema>;
 
+/** A page of runs. */
 export interface RunPage {
   readonly runs: readonly Run[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
 /**
@@ -173,7 +195,8 @@ export interface RunStore {
    * Creates the turn, its input and its run, and with `create` also the thread. Rejects with a `NotFoundError` if the
    * thread does not exist or belongs to another principal, with an `IdempotencyConflictError` if an earlier request
    * used the idempotency key with a different thread, input or options, and with a `ThreadBusyError` if `claim` is set
-   * and another run of the thread is queued or running. A thread that branches from another one is created as by
+   * and another run of the thread is queued or running, and with a `StorageLimitError` if `bounds` are exceeded, before
+   * anything of a branch is copied. A thread that branches from another one is created as by
    * `ThreadStore.create`.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
@@ -210,44 +233,13 @@ export interface RunStore {
   list(query?: RunQuery): Promise<RunPage>;
   /**
    * Yields after the state of a run may have changed, or after a cancellation may have been requested, in this process
-   * or another one. May yield without cause, and once for several changes. Ends when the signal aborts.
+   * or another one. With `principal`, yields after one of the principal's threads, runs or approvals may have changed,
+   * but not for each event of a run. May yield without cause, and once for several changes. Ends when the signal
+   * aborts.
    */
-  watch(options: WatchOptions): AsyncIterable<void>;
+  watch(options: RunWatchOptions): AsyncIterable<void>;
 }
 
 export function isFinalRunState(state: RunState): boolean {
   return (FINAL_RUN_STATES as readonly RunState[]).includes(state);
-}
-
-/**
- * The steps of a fair claim, tried in order. Each step takes runs of principals that hold fewer runs than its number.
- * Undefined: the step takes runs of all principals.
- */
-export function fairShares(maxPerPrincipal?: number): readonly (number | undefined)[] {
-  return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
-}
-
-/** Whether a run with this lease is still held: see `RunStore`. `leaseMs` is the lease's length. */
-export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number): boolean {
-  const leftMs = expiresAtMs - nowMs;
-  return leftMs > 0 && leftMs <= 2 * leaseMs;
-}
-
-/** The searchable text of the user's messages. */
-export function inputText(input: readonly OutputItem[]): string {
-  return input.map((item) => (item.type === 'message' ? item.content : '')).join('\n');
-}
-
-/**
- * The text by which requests with the same idempotency key are compared: equal requests have equal texts, regardless of
- * member order. The trace and the id of a new thread are excluded, because they may differ in a repeated request.
- */
-export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
-  const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
-  const request = { thread: 'create' in thread ? create : thread, input, options };
-  return JSON.stringify(request, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value));
-}
-
-function sorted(record: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }

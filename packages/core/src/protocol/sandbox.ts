@@ -14,11 +14,11 @@ export interface SandboxRuntime {
    * The protocol between host and guest: the version for scripts that start in this runtime, and the versions of
    * scripts that can resume in it. Undefined: every script can resume.
    */
-  readonly bridge?: { readonly version: number; readonly known: readonly number[] };
+  readonly bridge?: { readonly version: number; readonly known: readonly number[] } | undefined;
   /**
    * The features that this runtime does not have; scripts run correctly without them. Undefined: it has all features.
    */
-  readonly lacks?: readonly RuntimeFeature[];
+  readonly lacks?: readonly RuntimeFeature[] | undefined;
   /**
    * Starts worker threads and modules that are slow to start. Resolves when a script would run at once. A repeated call
    * does nothing.
@@ -60,6 +60,7 @@ export interface SandboxCapture {
 /** Finds an image by its name. */
 export type ImageSource = (name: string) => Promise<Uint8Array | undefined>;
 
+/** The receiver of a run's segments. */
 export interface SandboxObserver {
   /** Called when the wait for a free sandbox is over. Not called if the run never starts. */
   onStart(): void;
@@ -67,6 +68,7 @@ export interface SandboxObserver {
   onSegment(segment: SandboxSegment): void;
 }
 
+/** A script to run, and what it may use. */
 export interface SandboxJob {
   /** The unique id of the run. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
   readonly runId: string;
@@ -79,7 +81,7 @@ export interface SandboxJob {
    * except the first, a flat list of `column, source line, source column`, as differences between entries. See
    * `encodePositions` of the compiler. Undefined: stacks refer to `javascript`.
    */
-  readonly positions?: string;
+  readonly positions?: string | undefined;
   /** Tool names as scripts write them; dots separate namespaces. */
   readonly toolNames: readonly string[];
   /** JSON text of the script's `context`, without its functions. */
@@ -97,6 +99,7 @@ export interface SandboxJob {
   readonly principal: string | undefined;
 }
 
+/** The limits that a runtime enforces. Names that end in `Ms` are times in ms, `Mb` are MiB. */
 export interface SandboxLimits {
   readonly computeMs: number;
   readonly memoryMb: number;
@@ -114,6 +117,7 @@ export interface SandboxLimits {
   readonly queueWaitMs: number;
 }
 
+/** A run that has been started. */
 export interface SandboxRun {
   /**
    * Delivers settlements, sets the guest's clock and starts the next segment. Call it only between segments: after the
@@ -141,7 +145,7 @@ export interface GuestError {
   readonly message: string;
   readonly data?: unknown;
   /** The script's stack frames at the call. Positions refer to the model's own source. */
-  readonly stack?: string;
+  readonly stack?: string | undefined;
 }
 
 /** A call by the guest. `name` is a tool's name, or a builtin: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */
@@ -152,12 +156,13 @@ export interface SandboxCall {
   /** JSON text of the arguments; empty if they cannot be serialized. */
   readonly argsJson: string;
   /** The reason why the arguments cannot be serialized, including the path. */
-  readonly argsProblem?: string;
+  readonly argsProblem?: string | undefined;
   /** The 1-based position of the call in `javascript`; 0 if unknown. */
   readonly line: number;
   readonly column: number;
 }
 
+/** Everything that the guest emitted in one segment. */
 export interface SandboxSegment {
   readonly calls: readonly SandboxCall[];
   readonly logs: readonly { readonly level: LogLevel; readonly text: string }[];
@@ -169,7 +174,7 @@ export interface SandboxSegment {
   /** The indexes of calls whose promises lost every race, so that nothing in the script can observe them any longer. */
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
-  readonly end?: SandboxEnd;
+  readonly end?: SandboxEnd | undefined;
   readonly computeMs: number;
   readonly memoryBytes: number;
   readonly compilationCacheHit: boolean;
@@ -188,9 +193,13 @@ export type SandboxEnd =
       readonly largestKeys: readonly string[];
     }
   /** No call or timer is pending and the script has not ended: the script awaits a promise that never settles. */
-  | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
+  | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] | undefined }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }
-  | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
+  | {
+      readonly type: 'limit';
+      readonly limit: 'compute' | 'wall' | 'memory' | 'stack';
+      readonly error?: GuestThrow | undefined;
+    }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
   | { readonly type: 'busy'; readonly waitedMs: number }
   /** This runtime cannot restore the capture. `detail` is for the host's log only. */
@@ -204,26 +213,27 @@ export interface GuestThrow {
   readonly message: string;
   readonly stack: string;
   /** The index of the call that rejected with this exact error, as the guest's bridge recorded it. */
-  readonly callIndex?: number;
+  readonly callIndex?: number | undefined;
   /** The code that the guest's bridge recorded when it created the error, such as `ToolNotFoundError`. */
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
+/** The use of a runtime now, and its work since its start. */
 export interface SandboxStats {
   workers: number;
   /** Scripts with a live sandbox: executing, or waiting for tools. */
   running: number;
   /** Running scripts whose code a worker thread executes or will execute next. Undefined if unknown. */
-  executing?: number;
+  executing?: number | undefined;
   /** Running scripts that are paused until a tool answers. Undefined if unknown. */
-  awaitingTools?: number;
+  awaitingTools?: number | undefined;
   /** Scripts that wait for a sandbox. */
   waiting: number;
   /** Equals `waiting`. */
-  queued?: number;
+  queued?: number | undefined;
   /** Bytes used by live sandboxes, and the maximum above which new scripts wait. Undefined if unknown. */
-  memoryBytes?: number;
-  maxMemoryBytes?: number;
+  memoryBytes?: number | undefined;
+  maxMemoryBytes?: number | undefined;
   completed: number;
   /** Sandbox instances that were dropped because they grew, trapped or reached a limit. */
   instancesDropped: number;

@@ -32,7 +32,7 @@ export function filePlace(threadId: string, fileKey: string): DocumentPlace {
 /**
  * Reads a file of the thread. Returns undefined if the file does not exist, or if no file can have this key or version.
  */
-export async function readFileOf(
+export async function readThreadFile(
   documents: DocumentStore,
   threadId: string,
   fileKey: string,

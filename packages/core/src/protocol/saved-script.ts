@@ -42,7 +42,7 @@ export interface SavedScriptCall {
    * True if the tool is called again with a `SavedResult`. The result of the second call is `{ value }`, where `value`
    * is the checked result of the saved script.
    */
-  readonly checksResult?: boolean;
+  readonly checksResult?: boolean | undefined;
 }
 
 /** The argument of the second call to a tool with `savedScript`. The second call counts as a tool call, too. */

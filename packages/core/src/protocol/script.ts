@@ -1,4 +1,7 @@
+import type { z } from 'zod';
 import type { ScriptFailure } from './errors.js';
+import type { PlannedCallSchema } from './items.js';
+import type { KnownMembers } from './known-members.js';
 import type { LiteralMembers, SavedScript } from './saved-script.js';
 import type { ValidationIssue } from './tools.js';
 
@@ -11,24 +14,14 @@ export type ScriptFormat = 'xml' | 'fence' | 'tool';
 export interface Diagnostic {
   severity: 'error' | 'warning' | 'info';
   message: string;
-  line?: number;
-  column?: number;
+  line?: number | undefined;
+  column?: number | undefined;
   /** A stable name: a rule (`floating-promise`), a repair (`repair-fence`), a TypeScript code (`ts2339`). */
   code: string;
 }
 
 /** One tool call that a script can make, read from the source before the script runs. */
-export interface PlannedCall {
-  tool: string;
-  line: number;
-  column: number;
-  /** The argument object, if every part of it is literal. */
-  input?: unknown;
-  /** Whether the call may run many times, for example inside a loop or a callback. */
-  repeated: boolean;
-  /** Whether the call may be skipped, for example inside a branch or after an early return. */
-  conditional: boolean;
-}
+export type PlannedCall = KnownMembers<z.infer<typeof PlannedCallSchema>>;
 
 /**
  * The statically known parts of a call's argument. Paths have the form used in messages: `args.items[2].city`.
@@ -61,7 +54,7 @@ export interface SourcePosition {
 /** A position in the code that a script runs. */
 export interface ScriptPosition extends SourcePosition {
   /** The saved script, `NAME@VERSION`, that contains the position. Undefined if the script itself contains it. */
-  saved?: string;
+  saved?: string | undefined;
 }
 
 /** A script that was parsed, checked and stripped of types, ready for any runtime. Immutable; cached by SHA-256. */
@@ -108,10 +101,9 @@ export interface StoredScript {
   readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  /** The same as in `CompiledScript`. Undefined in the data of earlier releases. */
-  readonly given?: CompiledScript['given'];
+  readonly given: CompiledScript['given'];
   readonly patterns: CompiledScript['patterns'];
-  readonly linked?: Links;
+  readonly linked?: Links | undefined;
 }
 
 /** The saved scripts that run in a script's own sandbox. */

@@ -1,5 +1,4 @@
 import { ToolscriptUsageError } from './errors.js';
-import { StaleEpochError } from './store.js';
 
 /** The thread, run or turn that a write names does not exist, was deleted, or belongs to another principal. */
 export class NotFoundError extends Error {
@@ -17,6 +16,11 @@ export class IdempotencyConflictError extends Error {
  */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
+}
+
+/** A thread, or all threads of a principal, would be larger than the `bounds` of a run. The message names the limit. */
+export class StorageLimitError extends Error {
+  override readonly name = 'StorageLimitError';
 }
 
 /**
@@ -44,38 +48,3 @@ export class DocumentLimitError extends Error {
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
-
-/** Creates the errors that several stores report, so that every store uses the same messages. */
-export const storeErrors = Object.freeze({
-  notFound: (kind: string, id: string) =>
-    new NotFoundError(
-      `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id: the ${kind} may have been deleted`,
-    ),
-  idExists: (kind: string, id: string) =>
-    new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),
-  otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
-  threadBusy: (threadId: string) =>
-    new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until that run ends`),
-  turnNotEnded: (turnId: string) =>
-    new ThreadBusyError(
-      `The turn ${turnId} has not ended. Decide its approvals or stop it, then create the branch again`,
-    ),
-  runNotHeld: (runId: string, epoch: number) =>
-    new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
-  otherVersion: (name: string, expected: number, newest: number) =>
-    new DocumentConflictError(
-      `${JSON.stringify(name)} is at version ${newest}, not ${expected} (version 0: no document). Read the document again, then save it`,
-    ),
-  tooLarge: (bytes: number, most: number) =>
-    new DocumentLimitError(
-      `The text has ${bytes} bytes; a document has at most ${most}. Save the text as several documents`,
-    ),
-  tooManyBytes: (kind: string, most: number) =>
-    new DocumentLimitError(
-      `All ${kind}s of one scope together have at most ${most} bytes. Delete some, then save again`,
-    ),
-  tooManyDocuments: (kind: string, most: number) =>
-    new DocumentLimitError(`One scope has at most ${most} ${kind}s. Delete some, then save again`),
-  olderEpoch: (runId: string, epoch: number, known: number) =>
-    new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}. Claim the run again`),
-});

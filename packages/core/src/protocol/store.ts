@@ -1,3 +1,5 @@
+import type { ApprovalRequest } from './approvals.js';
+
 /**
  * Stores suspended and interrupted scripts. The three ports may use different backends: a database for claims and
  * journals, an object store for images. `testing` contains the suite that every implementation must pass. A script id
@@ -24,7 +26,7 @@ export interface ClaimStore {
    * current epoch, or if the claim is held and `force` is not set. If the call rejects, the claim is not held, but its
    * epoch may have increased.
    */
-  take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
+  take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<ClaimedJournal | undefined>;
   /** Renews the lease of a live holder. Returns false if the epoch is not the current one: the holder must stop. */
   renew(scriptId: string, epoch: number): Promise<boolean>;
   /**
@@ -34,6 +36,7 @@ export interface ClaimStore {
   release(scriptId: string, epoch: number): Promise<void>;
 }
 
+/** Options of `ClaimStore.take`. */
 export interface TakeOptions {
   /** The name of the process, for users to read. */
   readonly owner: string;
@@ -43,17 +46,19 @@ export interface TakeOptions {
    * Claims the script even if its holder may be alive: calls that the holder has started may take effect. Default
    * false.
    */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
   /** Lines to append to the journal. Default: none. */
-  readonly lines?: readonly string[];
+  readonly lines?: readonly string[] | undefined;
   /** The new status. Default: the status stays. */
-  readonly status?: ScriptStatus;
+  readonly status?: ScriptStatus | undefined;
 }
 
-export interface Taken extends JournalContent {
+/** A script that was claimed, with the journal as it was at the moment of the claim. */
+export interface ClaimedJournal extends JournalContent {
   readonly epoch: number;
 }
 
+/** The right of one process to run a script. */
 export interface Claim {
   readonly epoch: number;
   /**
@@ -89,15 +94,17 @@ export interface JournalStore {
   delete(scriptId: string): Promise<void>;
 }
 
+/** Options of `JournalStore.append`. */
 export interface AppendOptions {
   /** Whether the data must survive a power failure. Default false. */
-  readonly flush?: boolean;
+  readonly flush?: boolean | undefined;
   /** Text that replaces the script's slot; null empties it. Default: the slot stays. */
-  readonly slot?: string | null;
+  readonly slot?: string | null | undefined;
   /** Default: the status stays. */
-  readonly status?: ScriptStatus;
+  readonly status?: ScriptStatus | undefined;
 }
 
+/** The stored journal of a script. */
 export interface JournalContent {
   /** Every line in order, without truncated appends; in a damaged journal, only the readable lines. */
   readonly lines: readonly string[];
@@ -107,6 +114,7 @@ export interface JournalContent {
   readonly damage: JournalDamage | undefined;
 }
 
+/** The reason why a journal cannot be trusted. */
 export interface JournalDamage {
   /** Describes the missing data. */
   readonly message: string;
@@ -117,25 +125,26 @@ export interface JournalDamage {
 /** A script's status in a list, as its last holder wrote it. */
 export interface ScriptStatus {
   readonly state: 'running' | 'suspended' | 'ended';
-  readonly threadId?: string;
-  readonly principal?: string;
+  readonly threadId?: string | undefined;
+  readonly principal?: string | undefined;
   /** The pending approvals of a suspended script. */
-  readonly approvals?: readonly WaitingApproval[];
+  readonly approvals?: readonly WaitingApproval[] | undefined;
   /** The names of the images that the script needs. */
-  readonly images?: readonly string[];
+  readonly images?: readonly string[] | undefined;
   /** The end of the script; absent if it has not ended. */
-  readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
+  readonly ended?:
+    | {
+        readonly status: 'completed' | 'failed';
+        readonly code?: string | undefined;
+        readonly message?: string | undefined;
+      }
+    | undefined;
 }
 
 /** The list entry of a pending approval. */
-export interface WaitingApproval {
-  readonly approvalId: string;
-  readonly tool: string;
-  readonly line?: number;
+export interface WaitingApproval extends Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'> {
   /** The decision, if a user has made one and the script has not been resumed since that decision. */
-  readonly decided?: 'approve' | 'deny';
-  /** The time at which the approval expires, in ms since 1970. */
-  readonly expiresAtMs?: number;
+  readonly decided?: 'approve' | 'deny' | undefined;
 }
 
 /** `running`: a process holds the script. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
@@ -143,21 +152,23 @@ export type StoredState = 'running' | 'interrupted' | 'suspended' | 'ended' | 'd
 
 /** The conditions of a list. A script must meet all of them. */
 export interface ListQuery {
-  readonly state?: StoredState;
-  readonly principal?: string;
-  readonly threadId?: string;
+  readonly state?: StoredState | undefined;
+  readonly principal?: string | undefined;
+  readonly threadId?: string | undefined;
   /** `next` of the previous page. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Maximum number of scripts on a page. Default: all. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
+/** A page of stored scripts. */
 export interface ScriptPage {
   readonly scripts: readonly ListedScript[];
   /** The `after` of the next page; present if there may be more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
+/** A stored script, as `JournalStore.list` returns it. */
 export interface ListedScript extends Omit<ScriptStatus, 'state'> {
   readonly scriptId: string;
   readonly state: StoredState;

@@ -28,9 +28,11 @@ export const ThreadSchema = z.strictObject({
 });
 export type Thread = z.infer<typeof ThreadSchema>;
 
+/** A thread to create, and its owner. */
 export const ThreadDraftSchema = NewThreadSchema.extend({
   principal: z.string().min(1),
 });
+/** A thread to create, and its owner. */
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**
@@ -41,9 +43,12 @@ export const ThreadInstructionsSchema = z.strictObject({
   agentId: z.string(),
   model: z.string().optional(),
   system: z.string().optional(),
+  /** The nonce of the scripts in the thread's text, which `system` names. It never changes. */
+  nonce: z.string().optional(),
   /** The newest announcement that replaces `system`. */
   announced: z.string().optional(),
 });
+/** See `ThreadInstructionsSchema`. */
 export type ThreadInstructions = z.infer<typeof ThreadInstructionsSchema>;
 
 /** The conditions of a list. A thread must meet all of them. */
@@ -56,12 +61,14 @@ export const ThreadQuerySchema = PageQuerySchema.extend({
    */
   text: z.string().optional(),
 });
+/** The conditions of a list. A thread must meet all of them. */
 export type ThreadQuery = z.input<typeof ThreadQuerySchema>;
 
+/** A page of threads. */
 export interface ThreadPage {
   readonly threads: readonly Thread[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
 /** A turn as users see it: its input, and the items that its run's events fold into. */
@@ -73,13 +80,16 @@ export interface TurnItems {
   readonly items: readonly OutputItem[];
 }
 
+/** A page of turns. */
 export interface ItemPage {
   readonly turns: readonly TurnItems[];
   /** The `after` of the next page; present if there are more entries. */
-  readonly next?: string;
+  readonly next?: string | undefined;
 }
 
+/** A page of a thread's turns. */
 export const ItemQuerySchema = PageQuerySchema;
+/** A page of a thread's turns. */
 export type ItemQuery = z.input<typeof ItemQuerySchema>;
 
 /**
@@ -122,7 +132,7 @@ export interface ThreadStore {
    * different event at the same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose
    * events that were appended since the last change of the run's state; the death of the process loses none.
    */
-  append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
+  append(events: readonly StreamEvent[], options?: { readonly epoch?: number | undefined }): Promise<number>;
   /** The `seq` of the run's next event. 0 if there is no such run. */
   nextSeq(runId: string): Promise<number>;
   /** Reads a run's events in order of `seq`. Returns an empty page if there is no such run. */

@@ -1,3 +1,4 @@
+import type { CoveredPart } from './covered-part.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { FindSavedScript, SavedScripts } from './saved-script.js';
 
@@ -31,6 +32,11 @@ export interface ToolCallContext {
    * before the task ends. Undefined if the call is not a detached task.
    */
   readonly output: ((text: string) => void) | undefined;
+  /**
+   * The parts that a user saw before approving the call. A tool that reads a text later than its `references` compares
+   * the text with them.
+   */
+  readonly covers?: readonly CoveredPart[] | undefined;
   /** The saved scripts of the harness; undefined if the caller is not a harness. */
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
@@ -54,13 +60,13 @@ export interface ValidationIssue {
   /** The path to the value, as scripts write it: `args.city`, `args.items[2]`. */
   path: string;
   message: string;
-  expected?: string;
-  received?: string;
+  expected?: string | undefined;
+  received?: string | undefined;
 }
 
-export type Validated =
+export type ValidationResult =
   /** `absent`: the paths of members that count as omitted, because they were null and must not be null. */
-  | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] }
+  | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] | undefined }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
 /** A tool as the harness stores it; created by `defineTool`. Frozen. */
@@ -69,8 +75,8 @@ export interface Tool {
   readonly description: string;
   /** JSON Schema of the arguments, an object schema. */
   readonly inputSchema: JsonObject;
-  /** Former argument names mapped to current ones: accepted, but not shown to models. */
-  readonly oldNames?: Readonly<Record<string, string>> | undefined;
+  /** Other names of arguments, each mapped to the argument's name: accepted, but not shown to models. */
+  readonly aliases?: Readonly<Record<string, string>> | undefined;
   /** JSON Schema of the result, if known. */
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
@@ -81,13 +87,13 @@ export interface Tool {
    * True if the tool makes repeated calls with the same `idempotencyKey` harmless, so that a call is repeated after a
    * crash.
    */
-  readonly idempotent?: boolean;
+  readonly idempotent?: boolean | undefined;
   /**
    * Validates strictly (unknown keys are errors) and applies defaults. Null in an optional member that must not be null
    * counts as omitted. Never throws.
    */
-  readonly validateInput: (input: unknown) => Validated;
-  readonly validateOutput: (output: unknown) => Validated;
+  readonly validateInput: (input: unknown) => ValidationResult;
+  readonly validateOutput: (output: unknown) => ValidationResult;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
   /**
@@ -95,6 +101,21 @@ export interface Tool {
    * function throws, the call fails.
    */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
+  /**
+   * Returns the stored texts to which the input refers, by names for a user. An approval covers the SHA-256 of each: if
+   * one has changed before the call is executed, the user is asked again.
+   */
+  readonly references?:
+    | ((
+        input: never,
+        scope: ToolCallScope,
+      ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
+    | undefined;
+  /**
+   * Identifies the code of the tool, such as a server and its fingerprint. An approval of a tool with another source
+   * does not count.
+   */
+  readonly source?: string | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
   /** The form in which users see a result, besides its data. `plan`: see `PlanItemSchema`. */

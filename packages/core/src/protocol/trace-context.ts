@@ -11,7 +11,7 @@ export type TraceContext = z.infer<typeof TraceContextSchema>;
 /** The trace context in the headers of a request, or in the `trace` of an event. Undefined if there is no valid one. */
 export function readTraceContext(source: Readonly<Record<string, unknown>> | undefined): TraceContext | undefined {
   const { traceparent, tracestate } = source ?? {};
-  const whole = TraceContextSchema.safeParse({ traceparent, ...(tracestate === undefined ? {} : { tracestate }) });
+  const whole = TraceContextSchema.safeParse({ traceparent, tracestate });
   if (whole.success) return whole.data;
   // An invalid tracestate does not invalidate the trace.
   return TraceContextSchema.safeParse({ traceparent }).data;

@@ -1,5 +1,5 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
-import { isJsonObject, jsonOf, type Members, type WireFailure } from './wire-values.js';
+import { isJsonObject, wireJson, type Members, type WireFailure } from './wire-values.js';
 
 /** The supported wire formats. */
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -63,11 +63,11 @@ export class AnswerWriter {
     this.#prefix = prefix;
   }
 
-  get ended(): boolean {
+  get isEnded(): boolean {
     return this.#state === 'ended';
   }
 
-  get started(): boolean {
+  get isStarted(): boolean {
     return this.#state !== 'waiting';
   }
 
@@ -133,7 +133,7 @@ export class AnswerWriter {
   }
 
   usage(usage: Usage | undefined): void {
-    const json = usage === undefined ? undefined : jsonOf(usage);
+    const json = usage === undefined ? undefined : wireJson(usage);
     if (usage === undefined || json === this.#usageJson) return;
     this.start();
     this.#usage = usage;
@@ -150,7 +150,7 @@ export class AnswerWriter {
   }
 
   cancel(members: Members = {}): void {
-    if (this.ended) return;
+    if (this.isEnded) return;
     this.start();
     this.#giveUpItems('The answer was cancelled.');
     this.#end('cancelled', members);
@@ -161,11 +161,11 @@ export class AnswerWriter {
    * become members of the error.
    */
   fail(
-    { code, message, native }: Omit<WireFailure, 'native'> & { native?: Members },
+    { code, message, native }: Omit<WireFailure, 'native'> & { native?: Members | undefined },
     members: Members = {},
     details: Members = {},
   ): void {
-    if (this.ended) return;
+    if (this.isEnded) return;
     this.start();
     this.#giveUpItems(message);
     const shown = native === undefined ? details : { ...details, native };
@@ -216,7 +216,7 @@ export class AnswerWriter {
   }
 
   #end(status: ResponseStatus, members: Members): void {
-    if (this.ended) return;
+    if (this.isEnded) return;
     this.start();
     for (const item of this.#open) item.finishCut();
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
@@ -226,7 +226,7 @@ export class AnswerWriter {
 
   /** Ignores payloads after the end of the answer. */
   #write(payload: EventPayload): void {
-    if (!this.ended) this.#payloads.push(payload);
+    if (!this.isEnded) this.#payloads.push(payload);
   }
 }
 
@@ -238,7 +238,7 @@ export class ItemWriter {
   #initial: Members;
   readonly #write: (payload: EventPayload, open: boolean) => void;
   #text = '';
-  #ended = false;
+  #isEnded = false;
 
   constructor(type: ItemType, id: string, initial: Members, write: (payload: EventPayload, open: boolean) => void) {
     this.type = type;
@@ -257,15 +257,15 @@ export class ItemWriter {
   }
 
   append(delta: string): void {
-    if (this.#ended || delta === '') return;
+    if (this.#isEnded || delta === '') return;
     this.#text += delta;
     this.#write({ type: 'item_delta', item_id: this.id, delta }, true);
   }
 
   /** Ends the item. `members` are added to the item, except those that share a name with a canonical member. */
   finish(members: Members = {}, text: string = this.#text): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     const own = { type: this.type, id: this.id, [TEXT_MEMBER[this.type]]: text };
     const item = { ...members, ...this.#initial, ...own };
     this.#write({ type: 'item_done', item_id: this.id, final_item: item as unknown as OutputItem }, false);
@@ -276,11 +276,11 @@ export class ItemWriter {
    * custom tool never counts as done, because truncation of raw text cannot be detected.
    */
   finishCut(members: Members = {}, text: string = this.#text): void {
-    if (this.#ended) return;
-    // defence: cut-arguments, without it: const isWhole = true;
+    if (this.#isEnded) return;
+    // defence: cut-arguments
     const isWhole = members.native_type !== 'custom_tool_call' && isJsonObject(text);
     if (this.type !== 'function_call' || isWhole) return this.finish(members, text);
-    this.#ended = true;
+    this.#isEnded = true;
     const message =
       'The answer stopped before the arguments of this call were complete, so the call does not run. Send the request again.';
     this.#write({ type: 'item_error', item_id: this.id, code: 'ArgumentsIncomplete', message }, false);
@@ -293,8 +293,8 @@ export class ItemWriter {
   }
 
   cancel(reason: string): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#write({ type: 'item_cancelled', item_id: this.id, reason }, false);
   }
 }

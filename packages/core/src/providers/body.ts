@@ -10,7 +10,7 @@ export type WireEvent =
       readonly name: string;
       readonly data: unknown;
       /** True if the event equals the previous event. */
-      readonly isRepeat?: boolean;
+      readonly isRepeat?: boolean | undefined;
     }
   /** `data: [DONE]` */
   | { readonly type: 'done_marker' }
@@ -50,17 +50,17 @@ export class BodyEnd extends Error {
 const EXCERPT_LENGTH = 200;
 const STREAM_START = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 
-/** The messages of a body. Never throws: if the source fails, the last message is `broken`. */
+/** The messages of a body. Never throws: if the source fails, the last message is `isBroken`. */
 export async function* readBody(body: AnswerBody): AsyncGenerator<WireEvent, void, undefined> {
   const reader = new BodyReader();
-  for await (const piece of piecesOf(body)) {
+  for await (const piece of bodyPieces(body)) {
     yield* typeof piece === 'string' ? reader.push(piece) : [piece];
-    if (typeof piece !== 'string' || reader.broken) return;
+    if (typeof piece !== 'string' || reader.isBroken) return;
   }
   yield* reader.end();
 }
 
-async function* piecesOf(body: AnswerBody): AsyncGenerator<string | WireEvent, void, undefined> {
+async function* bodyPieces(body: AnswerBody): AsyncGenerator<string | WireEvent, void, undefined> {
   // The reader itself skips the byte order mark, because the body may also be a string.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   try {
@@ -87,14 +87,14 @@ function isWhole(body: AnswerBody): body is string | Uint8Array | ArrayBuffer {
 class BodyReader {
   #state: 'undecided' | 'stream' | 'whole' | 'broken' = 'undecided';
   readonly #parser = new SseParser();
-  readonly #repeated = new RepeatedEvents();
+  readonly #repeatedEvents = new RepeatedEvents();
   /** The chunks received while undecided, or all chunks of a whole body. */
-  #held: string[] = [];
+  #heldChunks: string[] = [];
   #heldLength = 0;
   #excerpt = '';
   #sawEvent = false;
 
-  get broken(): boolean {
+  get isBroken(): boolean {
     return this.#state === 'broken';
   }
 
@@ -126,8 +126,8 @@ class BodyReader {
   #decide(text: string): WireEvent[] {
     const [first] = /[^\s\ufeff]/.exec(text) ?? [];
     if (first === undefined) return this.#hold(text);
-    const start = this.#held.join('') + text;
-    this.#held = [];
+    const start = this.#heldChunks.join('') + text;
+    this.#heldChunks = [];
     this.#heldLength = 0;
     this.#state = first === '{' || first === '[' ? 'whole' : 'stream';
     return this.#state === 'whole' ? this.#hold(start) : this.#parse(start);
@@ -140,16 +140,16 @@ class BodyReader {
         'AnswerTooLarge',
         `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`,
       );
-    this.#held.push(text);
+    this.#heldChunks.push(text);
     return [];
   }
 
   #parse(text: string): WireEvent[] {
     const events: WireEvent[] = [];
     for (const { name, data } of this.#parser.push(text)) {
-      if (!this.broken) events.push(...this.#event(name, data));
+      if (!this.isBroken) events.push(...this.#event(name, data));
     }
-    if (this.#parser.overflowed && !this.broken) {
+    if (this.#parser.hasOverflowed && !this.isBroken) {
       const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`;
       events.push(...this.#break('AnswerTooLarge', message));
     }
@@ -161,7 +161,7 @@ class BodyReader {
     if (text === '') return [];
     this.#sawEvent = true;
     if (text === '[DONE]') return [{ type: 'done_marker' }];
-    const seen = this.#repeated.read(text);
+    const seen = this.#repeatedEvents.read(text);
     // defence: doubled-stream
     if (seen === 'echo') return [];
     const value = parseJson(text);
@@ -184,7 +184,7 @@ class BodyReader {
   }
 
   #endWhole(): WireEvent[] {
-    const text = this.#held.join('').replace(/^\ufeff/, '');
+    const text = this.#heldChunks.join('').replace(/^\ufeff/, '');
     const data = parseJson(text);
     if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
     return this.#break(

@@ -12,8 +12,8 @@ import type {
 } from '../protocol/index.js';
 import { codeOfCall } from '../protocol/hosted-code.js';
 import { sha256 } from '../text/crypto.js';
-import { reportOf } from './result-text.js';
-import { membersOf, nameOf } from './wire-values.js';
+import { scriptReport } from './result-text.js';
+import { wireMembers, wireName } from './wire-values.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 
 /*
@@ -75,7 +75,7 @@ interface TextResult {
 
 /** Whether code of the provider made the call. This code then reads the result, and the model does not. */
 export function isOfCode(api: string, { item }: Call): boolean {
-  return item !== undefined && isOf(api, item) && codeOfCall(item) !== undefined;
+  return item !== undefined && isNativeTo(api, item) && codeOfCall(item) !== undefined;
 }
 
 /** Replaces a missing result, because every format requires one result for each call. */
@@ -84,7 +84,7 @@ const NO_RESULT = 'There is no result: the call was interrupted. It may have tak
 /** The model parts that show the images of each item. */
 export type ImageParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
 
-export function turnsOf(api: string, conversation: readonly OutputItem[], images: ImageParts): Turn[] {
+export function conversationTurns(api: string, conversation: readonly OutputItem[], images: ImageParts): Turn[] {
   const reader = new ConversationReader(api, images);
   for (const item of conversation) reader.add(item);
   return reader.end();
@@ -99,11 +99,11 @@ export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly An
 /** Hosted tool calls share the item type of reasoning, but are not reasoning. */
 function isReasoning(part: AnswerPart): boolean {
   if (part.type !== 'reasoning') return false;
-  return part.item.native === undefined || membersOf(part.item.native).type === 'redacted_thinking';
+  return part.item.native === undefined || wireMembers(part.item.native).type === 'redacted_thinking';
 }
 
 /** Whether the item came through this wire format, so that its native members are valid in this format. */
-export function isOf(api: string, item: OutputItem | undefined): boolean {
+export function isNativeTo(api: string, item: OutputItem | undefined): boolean {
   return item?.api === api;
 }
 
@@ -124,7 +124,7 @@ class ConversationReader {
   readonly #callIds = new CallIds();
   #answer: OpenAnswer | undefined;
   /** Messages and late results received while calls were open. */
-  #held: Turn[] = [];
+  #heldTurns: Turn[] = [];
 
   constructor(api: string, images: ImageParts) {
     this.#api = api;
@@ -134,17 +134,17 @@ class ConversationReader {
   add(item: OutputItem): void {
     switch (item.type) {
       case 'message':
-        return item.role === 'assistant' ? this.#answerOf(item).addMessage(item) : this.#say(item, item.role);
+        return item.role === 'assistant' ? this.#itemAnswer(item).addMessage(item) : this.#say(item, item.role);
       case 'reasoning':
-        return this.#answerOf(item).addReasoning(item);
+        return this.#itemAnswer(item).addReasoning(item);
       case 'function_call':
         // Services reject a call that names no tool.
-        return item.name === '' ? undefined : this.#answerOf(item).addCall(item);
+        return item.name === '' ? undefined : this.#itemAnswer(item).addCall(item);
       case 'hosted_code':
       case 'hosted_code_output':
-        return this.#answerOf(item).addHosted(item);
+        return this.#itemAnswer(item).addHosted(item);
       case 'script_execution':
-        return this.#answerOf(item).addScript(item);
+        return this.#itemAnswer(item).addScript(item);
       case 'function_call_output':
       case 'script_execution_output':
         return this.#addResult(item);
@@ -159,9 +159,9 @@ class ConversationReader {
     return this.#turns;
   }
 
-  #answerOf(item: SpokenItem): OpenAnswer {
-    const id = nameOf(item.answer_id);
-    if (this.#answer?.takes(id, this.#held.length === 0) !== true) {
+  #itemAnswer(item: SpokenItem): OpenAnswer {
+    const id = wireName(item.answer_id);
+    if (this.#answer?.takes(id, this.#heldTurns.length === 0) !== true) {
       this.#closeAnswer();
       this.#answer = new OpenAnswer(this.#api, id, this.#callIds);
     }
@@ -173,7 +173,7 @@ class ConversationReader {
   }
 
   #addResult(item: ResultItem): void {
-    const text = item.type === 'function_call_output' ? item.output : reportOf(item);
+    const text = item.type === 'function_call_output' ? item.output : scriptReport(item);
     const parts: ModelPart[] = [{ type: 'text', text }, ...(this.#images.get(item) ?? [])];
     const success = item.type === 'function_call_output' ? item.success : item.status === 'completed';
     const taken = this.#answer?.resolve(item.call_id, success, parts) === true;
@@ -181,7 +181,7 @@ class ConversationReader {
   }
 
   #place(turn: Turn): void {
-    if (this.#answer?.waits === true) return void this.#held.push(turn);
+    if (this.#answer?.waits === true) return void this.#heldTurns.push(turn);
     this.#closeAnswer();
     this.#turns.push(turn);
   }
@@ -189,8 +189,8 @@ class ConversationReader {
   #closeAnswer(): void {
     if (this.#answer !== undefined) this.#turns.push(this.#answer.turn());
     this.#answer = undefined;
-    this.#turns.push(...this.#held);
-    this.#held = [];
+    this.#turns.push(...this.#heldTurns);
+    this.#heldTurns = [];
   }
 }
 
@@ -245,7 +245,7 @@ class OpenAnswer {
   }
 
   addCall(item: FunctionCallItem): void {
-    const id = isOf(this.#api, item) ? this.#callIds.own(item.call_id) : this.#callIds.foreign(item.call_id);
+    const id = isNativeTo(this.#api, item) ? this.#callIds.own(item.call_id) : this.#callIds.foreign(item.call_id);
     const custom = item.native_type === 'custom_tool_call';
     this.#open(item.call_id, { id, name: item.name, arguments: item.arguments, custom, item });
   }
@@ -316,11 +316,11 @@ const CALL_ID = /^[\w-]{1,64}$/u;
 
 /** The wire ids of a conversation's calls. The same conversation always gets the same ids. */
 class CallIds {
-  readonly #taken = new Set<string>();
+  readonly #takenIds = new Set<string>();
 
   /** Keeps an id of the same format unchanged. */
   own(callId: string): string {
-    this.#taken.add(callId);
+    this.#takenIds.add(callId);
     return callId;
   }
 
@@ -328,7 +328,7 @@ class CallIds {
   foreign(callId: string): string {
     const base = CALL_ID.test(callId) ? callId : `call_${sha256(callId).slice(0, 24)}`;
     let id = base;
-    for (let count = 2; this.#taken.has(id); count += 1) id = `${base.slice(0, 56)}_${count}`;
+    for (let count = 2; this.#takenIds.has(id); count += 1) id = `${base.slice(0, 56)}_${count}`;
     return this.own(id);
   }
 }

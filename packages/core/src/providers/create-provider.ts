@@ -14,21 +14,21 @@ import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { requiresReasoning } from './openai-chat/servers.js';
 import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
 import { mergedBody } from './merged-body.js';
-import { promptOf, type Prompt } from './prompt.js';
+import { createPrompt, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
 import { AttemptLimits, type AttemptTimes } from './transport/watched-body.js';
 import {
   containerFailure,
   failureOfAnswer,
   keyFailure,
-  DEFAULT_RETRIES,
+  retryPolicy,
   delayBeforeRetry,
   type RequestFailure,
   type RetryOptions,
   type RetryPolicy,
 } from './transport/failures.js';
-import { post, type Fetch, type Posted } from './transport/post.js';
-import { endpointOf, fetchFor, refuseOpenKey } from './transport/endpoint.js';
+import { post, type Fetch, type PostResult } from './transport/post.js';
+import { endpointUrl, fetchFor, refuseOpenKey } from './transport/endpoint.js';
 import type { Environment } from './transport/proxy.js';
 import { redactor, secretHeaders, type Redact } from './transport/redact.js';
 import { withoutHalves } from './wire-values.js';
@@ -37,41 +37,41 @@ export interface ProviderOptions {
   /** The provider's name for the model. */
   model: string;
   /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
   /** The key, or a function that returns it before each attempt. */
-  apiKey?: string | (() => string | Promise<string>);
+  apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Added to the query of the URL: `api-version` of Azure, for example. */
-  query?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>> | undefined;
   /** Added to every request. A header of the same name replaces the default. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the global `fetch`. The replacement handles proxies itself. */
-  fetch?: Fetch;
-  retries?: RetryOptions;
+  fetch?: Fetch | undefined;
+  retries?: RetryOptions | undefined;
   /** Maximum time until the response headers arrive, in ms. Default 120 000. */
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
-  idleTimeoutMs?: number;
+  idleTimeoutMs?: number | undefined;
   /** Maximum time from a request until the first item of its answer, in ms. Default: the other limits apply alone. */
-  firstTokenTimeoutMs?: number;
+  firstTokenTimeoutMs?: number | undefined;
   /** Maximum time for a whole answer, in ms. Default 3 600 000. */
-  answerTimeoutMs?: number;
+  answerTimeoutMs?: number | undefined;
   /** Maximum time for all attempts, the delays between them and the answer, in ms. Default: no limit. */
-  totalTimeoutMs?: number;
+  totalTimeoutMs?: number | undefined;
   /** Maximum size of the body of an answer, in bytes. Default 134 217 728. */
-  maxAnswerBytes?: number;
+  maxAnswerBytes?: number | undefined;
   /** Allows sending the key unencrypted to a host other than this machine. Default false. */
-  allowInsecureHttp?: boolean;
+  allowInsecureHttp?: boolean | undefined;
   /**
    * Merged into the request body, for options that only one server has: objects are merged, lists such as `tools` are
    * appended, and any other value replaces the default.
    */
-  extraBody?: Readonly<Record<string, unknown>>;
-  responses?: ResponsesSettings;
-  chat?: ChatSettings;
-  messages?: MessagesSettings;
+  extraBody?: Readonly<Record<string, unknown>> | undefined;
+  responses?: ResponsesSettings | undefined;
+  chat?: ChatSettings | undefined;
+  messages?: MessagesSettings | undefined;
   /** The environment that holds `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. Default `process.env`. */
-  environment?: Environment;
-  clock?: Clock;
+  environment?: Environment | undefined;
+  clock?: Clock | undefined;
 }
 
 /** The default address of Ollama on this machine. */
@@ -144,7 +144,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
 export function createProvider(api: ProviderApi, options: ProviderOptions): ModelProvider {
   if (!Object.hasOwn(FORMATS, api)) throw unknownApi(api);
   if (typeof options.model !== 'string' || options.model === '')
-    throw new ToolscriptUsageError('createProvider: options.model is missing. Set it to the name of a model.');
+    throw new ToolscriptUsageError('PROVIDER_WITHOUT_MODEL');
   const line = new ModelLine(api, options);
   const { stopSequences, customTools, hostedCode } = FORMATS[api];
   return Object.freeze({
@@ -179,13 +179,13 @@ class ModelLine {
     const format = FORMATS[api];
     this.#api = api;
     this.#options = options;
-    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path, options.query);
+    this.#url = endpointUrl(options.baseUrl ?? format.baseUrl, format.path, options.query);
     this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
     // defence: key-over-plain-http
     refuseOpenKey(this.#url, options);
     this.#clock = options.clock ?? SYSTEM_CLOCK;
-    this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
-    this.#redact = this.#redactorOf(typeof options.apiKey === 'string' ? options.apiKey : undefined);
+    this.#retries = retryPolicy(options.retries);
+    this.#redact = this.#keyRedactor(typeof options.apiKey === 'string' ? options.apiKey : undefined);
   }
 
   async *stream(
@@ -201,19 +201,19 @@ class ModelLine {
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
-      if (signal?.aborted === true) return yield* this.#cancelled(answerId);
+      if (signal?.aborted === true) return yield* this.#writeCancellation(answerId);
     }
   }
 
   async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined }> {
-    const prompt = await promptOf(this.#api, this.#options.model, request, this.#clock.now());
+    const prompt = await createPrompt(this.#api, this.#options.model, request, this.#clock.now());
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
     const json = JSON.stringify(mergedBody(body, this.#options.extraBody));
-    // defence: no-half-characters, without it: return { body: json, container: prompt.container };
+    // defence: no-half-characters
     return { body: withoutHalves(json), container: prompt.container };
   }
 
-  #redactorOf(apiKey: string | undefined): Redact {
+  #keyRedactor(apiKey: string | undefined): Redact {
     return redactor([apiKey, ...secretHeaders(this.#options.headers)]);
   }
 
@@ -222,7 +222,7 @@ class ModelLine {
     limits: AttemptTimes,
     signal: AbortSignal | undefined,
     headers: StreamOptions['headers'],
-  ): Promise<Posted> {
+  ): Promise<PostResult> {
     const { apiKey: given } = this.#options;
     if (typeof given !== 'function') return this.#post(body, limits, signal, headers, given);
     let apiKey: string;
@@ -231,7 +231,7 @@ class ModelLine {
     } catch (error) {
       return { type: 'failure', failure: keyFailure(error) };
     }
-    this.#redact = this.#redactorOf(apiKey);
+    this.#redact = this.#keyRedactor(apiKey);
     return this.#post(body, limits, signal, headers, apiKey);
   }
 
@@ -241,14 +241,14 @@ class ModelLine {
     signal: AbortSignal | undefined,
     ofRequest: StreamOptions['headers'],
     apiKey: string | undefined,
-  ): Promise<Posted> {
+  ): Promise<PostResult> {
     const { headers, maxAnswerBytes } = this.#options;
     const all = {
-      ...lowerCased(ofRequest),
+      ...lowerCaseHeaders(ofRequest),
       'content-type': 'application/json',
       accept: 'text/event-stream',
       ...FORMATS[this.#api].headers(apiKey),
-      ...lowerCased(headers),
+      ...lowerCaseHeaders(headers),
     };
     return post(
       { url: this.#url.href, headers: all, body, signal },
@@ -262,14 +262,14 @@ class ModelLine {
   }
 
   /** Emits the result of an attempt. Returns the failure instead if no item has started and a retry may help. */
-  async *#emit(posted: Posted, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
+  async *#emit(posted: PostResult, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     switch (posted.type) {
       case 'aborted':
-        yield* this.#cancelled(attempt.answerId);
+        yield* this.#writeCancellation(attempt.answerId);
         return undefined;
       case 'failure': {
-        const retry = this.#retryOf(posted.failure, attempt);
-        if (retry === undefined) yield* this.#failed(posted.failure, attempt);
+        const retry = this.#nextRetry(posted.failure, attempt);
+        if (retry === undefined) yield* this.#writeFailure(posted.failure, attempt);
         return retry;
       }
       case 'answer':
@@ -277,7 +277,7 @@ class ModelLine {
     }
   }
 
-  #retryOf(failure: RequestFailure, { retries, limits }: Attempt): Retry | undefined {
+  #nextRetry(failure: RequestFailure, { retries, limits }: Attempt): Retry | undefined {
     const delayMs = delayBeforeRetry(failure, retries, this.#retries, this.#clock);
     return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
   }
@@ -291,7 +291,7 @@ class ModelLine {
       if (held !== undefined) {
         held.push(...payloads);
         const failure = failureIn(held, posted);
-        const retry = failure && this.#retryOf(failure, attempt);
+        const retry = failure && this.#nextRetry(failure, attempt);
         if (retry !== undefined) return retry;
         if (!held.some(({ type }) => SAYS_SOMETHING.includes(type))) continue;
         posted.onFirstItem();
@@ -303,21 +303,21 @@ class ModelLine {
   }
 
   #withCircumstances(payload: EventPayload, posted: PostedAnswer, { retries }: Attempt): EventPayload {
-    if (payload.type === 'response_start') return { ...payload, ...headOf(posted) };
+    if (payload.type === 'response_start') return { ...payload, ...headerMembers(posted) };
     if (payload.type !== 'response_error') return payload;
     const failure = failureOfAnswer(payload, posted);
-    return this.#redact({ ...payload, ...circumstancesOf(failure, retries + 1) });
+    return this.#redact({ ...payload, ...failureCircumstances(failure, retries + 1) });
   }
 
-  *#failed(failure: RequestFailure, { answerId, retries }: Attempt): Generator<EventPayload> {
+  *#writeFailure(failure: RequestFailure, { answerId, retries }: Attempt): Generator<EventPayload> {
     const { code, message, native } = failure;
     const writer = new AnswerWriter(this.#api, answerId);
-    const details = circumstancesOf(failure, retries + 1);
-    writer.fail({ code, message, ...(native === undefined ? {} : { native }) }, {}, details);
+    const details = failureCircumstances(failure, retries + 1);
+    writer.fail({ code, message, native }, {}, details);
     for (const payload of writer.take()) yield this.#redact(payload);
   }
 
-  *#cancelled(answerId: string): Generator<EventPayload> {
+  *#writeCancellation(answerId: string): Generator<EventPayload> {
     const writer = new AnswerWriter(this.#api, answerId);
     writer.cancel({ reason: 'The caller aborted the answer.' });
     yield* writer.take();
@@ -335,7 +335,7 @@ interface Attempt {
  * Converts the failure of a request that names a container of the provider's code, if the provider no longer has the
  * container.
  */
-function withContainerFailure(posted: Posted): Posted {
+function withContainerFailure(posted: PostResult): PostResult {
   return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
 }
 
@@ -344,22 +344,22 @@ interface Retry {
   readonly delayMs: number;
 }
 
-type PostedAnswer = Extract<Posted, { type: 'answer' }>;
+type PostedAnswer = Extract<PostResult, { type: 'answer' }>;
 
 const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
 
 /** The members of `response_start` that come from the headers of the response. */
-function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
+function headerMembers({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
   return present({ request_id: requestId, rate_limits: rateLimits.length === 0 ? undefined : rateLimits });
 }
 
 function retryEvent({ failure, delayMs }: Retry, retries: number): EventPayload {
   const { code, message } = failure;
-  return { ...circumstancesOf(failure, retries + 1), type: 'request_retry', code, message, delay_ms: delayMs };
+  return { ...failureCircumstances(failure, retries + 1), type: 'request_retry', code, message, delay_ms: delayMs };
 }
 
-function circumstancesOf({ retryable, status, requestId, retryAfterMs }: RequestFailure, attempts: number) {
-  return { retryable, attempts, ...present({ status, request_id: requestId, retry_after_ms: retryAfterMs }) };
+function failureCircumstances({ retryable, status, requestId, retryAfterMs }: RequestFailure, attempts: number) {
+  return { retryable, attempts, status, request_id: requestId, retry_after_ms: retryAfterMs };
 }
 
 /** The failure of an answer before its first item; undefined if an item has started or there is no failure. */
@@ -369,6 +369,6 @@ function failureIn(payloads: readonly EventPayload[], posted: PostedAnswer): Req
   return error?.type === 'response_error' ? failureOfAnswer(error, posted) : undefined;
 }
 
-function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+function lowerCaseHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -12,7 +12,7 @@ import { readBody, type AnswerBody, type WireEvent } from './body.js';
 import type { WireDecoder } from './decoder.js';
 import { OpenAiChatDecoder } from './openai-chat/decode.js';
 import { OpenAiResponsesDecoder } from './openai-responses/decode.js';
-import { membersOf, textOf } from './wire-values.js';
+import { wireMembers, wireText } from './wire-values.js';
 
 const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireDecoder>> = {
   'openai-responses': OpenAiResponsesDecoder,
@@ -44,7 +44,7 @@ export function decodeStream(
     threadId: identity.threadId ?? newId('thr'),
     turnId: identity.turnId ?? newId('turn'),
   };
-  return enveloped(decodeAnswer(api, body, run.runId), run);
+  return envelopeEvents(decodeAnswer(api, body, run.runId), run);
 }
 
 /**
@@ -59,31 +59,31 @@ export function decodeAnswer(
   const Decoder = Object.hasOwn(DECODERS, api) ? DECODERS[api] : undefined;
   if (Decoder === undefined) throw unknownApi(api);
   const writer = new AnswerWriter(api, answerId);
-  return batchesOf(new Decoder(writer), writer, body);
+  return payloadBatches(new Decoder(writer), writer, body);
 }
 
 export function unknownApi(api: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`Unknown api "${api}". Use one of ${PROVIDER_APIS.join(', ')}.`);
+  return new ToolscriptUsageError('UNKNOWN_PROVIDER_API', { api, known: PROVIDER_APIS.join(', ') });
 }
 
-async function* batchesOf(
+async function* payloadBatches(
   decoder: WireDecoder,
   writer: AnswerWriter,
   body: AnswerBody,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
   for await (const event of readBody(body)) {
-    const foreign = writer.started ? undefined : foreignFormat(writer.api, event);
+    const foreign = writer.isStarted ? undefined : foreignFormat(writer.api, event);
     if (foreign === undefined) feed(decoder, writer, event);
     else writer.fail(foreignFailure(writer.api, foreign));
     const payloads = writer.take();
     if (payloads.length > 0) yield payloads;
-    if (writer.ended) return;
+    if (writer.isEnded) return;
   }
 }
 
 /** The wire format of the message, if it is known and differs from the provider's. */
 function foreignFormat(api: ProviderApi, event: WireEvent): ProviderApi | undefined {
-  const format = event.type === 'event' || event.type === 'whole' ? formatOf(event.data) : undefined;
+  const format = event.type === 'event' || event.type === 'whole' ? messageFormat(event.data) : undefined;
   return format === api ? undefined : format;
 }
 
@@ -107,12 +107,12 @@ function feed(decoder: WireDecoder, writer: AnswerWriter, event: WireEvent): voi
       return event.code === 'AnswerAborted' ? writer.cancel({ reason: event.message }) : writer.fail(event);
     case 'body_end':
       decoder.readEnd();
-      if (!writer.ended) decoder.readBreak?.();
+      if (!writer.isEnded) decoder.readBreak?.();
       return writer.fail(TRUNCATED);
   }
 }
 
-async function* enveloped(
+async function* envelopeEvents(
   batches: AsyncIterable<readonly EventPayload[]>,
   run: RunIdentity,
 ): AsyncGenerator<StreamEvent> {
@@ -125,9 +125,9 @@ const RESPONSES_EVENT =
   /^response\.(?:created|queued|in_progress|completed|incomplete|failed|output_text\.delta|output_item\.(?:added|done))$/u;
 
 /** The wire format that the message itself names; undefined for errors and messages that every format may have. */
-function formatOf(data: unknown): ProviderApi | undefined {
-  const { object, type, role, content } = membersOf(data);
-  const [kind, name] = [textOf(object) ?? '', textOf(type) ?? ''];
+function messageFormat(data: unknown): ProviderApi | undefined {
+  const { object, type, role, content } = wireMembers(data);
+  const [kind, name] = [wireText(object) ?? '', wireText(type) ?? ''];
   if (kind.startsWith('chat.completion')) return 'openai-chat';
   if (kind === 'response' || RESPONSES_EVENT.test(name)) return 'openai-responses';
   const isMessage = name === 'message' && role === 'assistant' && Array.isArray(content);

@@ -5,6 +5,7 @@ export { decodeStream } from './decode-stream.js';
 export type { MessagesSettings } from './anthropic-messages/encode.js';
 export type { ChatSettings } from './openai-chat/encode.js';
 export type { ResponsesSettings } from './openai-responses/encode.js';
+export { codeOfCall } from '../protocol/hosted-code.js';
 export type { Clock } from './transport/clock.js';
 export type { Fetch } from './transport/post.js';
 export type { Environment } from './transport/proxy.js';

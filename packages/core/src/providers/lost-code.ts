@@ -1,5 +1,5 @@
 import { codeOfCall, type FunctionCallItem, type HostedCodeItem, type OutputItem } from '../protocol/index.js';
-import { membersOf, nameOf } from './wire-values.js';
+import { wireMembers, wireName } from './wire-values.js';
 
 /** Maximum length of the excerpt of one result, in characters. */
 const MAX_EXCERPT = 2000;
@@ -50,7 +50,7 @@ class LostCode {
         this.#lines.push(`${item.success ? 'Result' : 'Failure'}: ${excerpt(item.output)}`);
         return true;
       case 'reasoning':
-        return this.#takesNative(membersOf(item.native));
+        return this.#takesNative(wireMembers(item.native));
       default:
         return false;
     }
@@ -74,11 +74,11 @@ class LostCode {
   }
 
   /** Whether the native item is a call of the code to a tool of the provider, or the result of such a call. */
-  #takesNative({ id, caller, tool_use_id: resultOf }: ReturnType<typeof membersOf>): boolean {
-    if (this.#ids.has(nameOf(resultOf) ?? '')) return true;
-    const { tool_id, caller_id } = membersOf(caller);
-    if (nameOf(tool_id ?? caller_id) !== this.#code.call_id) return false;
-    this.#ids.add(nameOf(id) ?? '');
+  #takesNative({ id, caller, tool_use_id: resultOf }: ReturnType<typeof wireMembers>): boolean {
+    if (this.#ids.has(wireName(resultOf) ?? '')) return true;
+    const { tool_id, caller_id } = wireMembers(caller);
+    if (wireName(tool_id ?? caller_id) !== this.#code.call_id) return false;
+    this.#ids.add(wireName(id) ?? '');
     return true;
   }
 }

@@ -9,7 +9,7 @@ export function mergedBody(body: object, extra: Members = {}): Members {
   for (const [name, value] of Object.entries(extra)) {
     const own = Object.hasOwn(merged, name) ? merged[name] : undefined;
     Object.defineProperty(merged, name, {
-      value: joined(own, value),
+      value: joinValues(own, value),
       enumerable: true,
       writable: true,
       configurable: true,
@@ -18,7 +18,7 @@ export function mergedBody(body: object, extra: Members = {}): Members {
   return merged;
 }
 
-function joined(own: unknown, value: unknown): unknown {
+function joinValues(own: unknown, value: unknown): unknown {
   if (Array.isArray(own) && Array.isArray(value)) return [...(own as unknown[]), ...(value as unknown[])];
   return isMembers(own) && isMembers(value) ? mergedBody(own, value) : value;
 }

@@ -2,7 +2,7 @@ import { takesTemperature } from '../protocol/known-models.js';
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
 import { withoutLostCode } from './lost-code.js';
-import { turnsOf, type ImageParts, type Turn } from './conversation.js';
+import { conversationTurns, type ImageParts, type Turn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
 
 /** A request with all data that an encoder needs. Encoders are pure functions of it. */
@@ -17,7 +17,7 @@ export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImag
  * Creates the prompt and resolves its images. Rejects only if `resolveImages` rejects. `now` is the current time in ms
  * since 1970.
  */
-export async function promptOf(
+export async function createPrompt(
   api: string,
   model: string,
   request: ModelRequest,
@@ -25,10 +25,10 @@ export async function promptOf(
 ): Promise<Prompt> {
   const { conversation: all, resolveImages, ...rest } = request;
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
-  // defence: lost-code-stays-out, without it: const conversation = all;
+  // defence: lost-code-stays-out
   const conversation = withoutLostCode(all, lost);
-  const images = await imagesOf(conversation, resolveImages);
-  return { ...rest, model, turns: turnsOf(api, conversation, images), container };
+  const images = await resolvedImageParts(conversation, resolveImages);
+  return { ...rest, model, turns: conversationTurns(api, conversation, images), container };
 }
 
 /** Whether the provider may run code that calls one of the tools. */
@@ -45,7 +45,7 @@ export function isDirect(tool: ModelTool): boolean {
   return tool.type !== 'function' || tool.callers !== 'code';
 }
 
-async function imagesOf(
+async function resolvedImageParts(
   conversation: readonly OutputItem[],
   resolveImages: ModelRequest['resolveImages'],
 ): Promise<ImageParts> {
@@ -53,12 +53,12 @@ async function imagesOf(
   for (const item of conversation) {
     const images = 'images' in item ? ((item.images ?? []) as readonly ImagePart[]) : [];
     if (images.length === 0) continue;
-    shown.set(item, resolveImages === undefined ? images.map(partOf) : await resolveImages(images));
+    shown.set(item, resolveImages === undefined ? images.map(imageModelPart) : await resolveImages(images));
   }
   return shown;
 }
 
-function partOf(image: ImagePart): ModelPart {
+function imageModelPart(image: ImagePart): ModelPart {
   const { data } = image;
   if (data !== undefined) return { ...image, data };
   return {
@@ -68,7 +68,7 @@ function partOf(image: ImagePart): ModelPart {
 }
 
 /** The JSON Schema of a tool's arguments, for formats that have only function tools. */
-export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>> {
+export function toolInputSchema(tool: ModelTool): Readonly<Record<string, unknown>> {
   if (tool.type === 'function') return tool.inputSchema;
   return {
     type: 'object',
@@ -98,6 +98,6 @@ export function nonNull<Members extends object>(
 }
 
 /** The temperature for a model of OpenAI. A reasoning model accepts one only with the effort `none`. */
-export function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
+export function modelTemperature({ model, temperature, reasoningEffort }: Prompt): number | undefined {
   return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
 }

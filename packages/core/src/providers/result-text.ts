@@ -14,11 +14,11 @@ export function wrapResult(callId: string, parts: readonly ModelPart[]): ModelPa
 }
 
 function withoutTags(text: string): string {
-  return text.replaceAll(/<(?=\s*\/?\s*tool-output)/giu, '<\\');
+  return text.replaceAll(/<(?=\s*(?:\/\s*)?tool-output)/giu, '<\\');
 }
 
 /** The text of a script's output for the model: its report, or else the summary in the item. */
-export function reportOf(item: ScriptExecutionOutputItem): string {
+export function scriptReport(item: ScriptExecutionOutputItem): string {
   if (item.report !== undefined) return item.report;
   const error = item.error === undefined ? [] : [`Script failed: ${item.error.code}: ${item.error.message}`];
   const waits = item.status === 'suspended' ? ['Script suspended: it waits for a decision.'] : [];

@@ -8,7 +8,7 @@ const MAX_UNKNOWN_LENGTH = 1000;
 const NO_MEMBERS: Members = Object.freeze({});
 
 /** The members of the value; empty if it is not an object. */
-export function membersOf(value: unknown): Members {
+export function wireMembers(value: unknown): Members {
   return isMembers(value) ? value : NO_MEMBERS;
 }
 
@@ -16,32 +16,32 @@ export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function textOf(value: unknown): string | undefined {
+export function wireText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 /** The text of a name. A name may arrive as a number. An empty name counts as missing. */
-export function nameOf(value: unknown): string | undefined {
+export function wireName(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-export function countOf(value: unknown): number | undefined {
+export function wireCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+export function wireList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 /** The arguments of a call as JSON text. Some servers send the object itself. */
-export function argumentsOf(value: unknown): string | undefined {
+export function wireArguments(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  return typeof value === 'object' && value !== null ? jsonOf(value) : undefined;
+  return typeof value === 'object' && value !== null ? wireJson(value) : undefined;
 }
 
 /** The JSON text of a value; undefined if it has none, for example because it is nested too deeply. */
-export function jsonOf(value: unknown): string | undefined {
+export function wireJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -89,13 +89,13 @@ export function withoutNulls(members: Members): Record<string, unknown> {
 }
 
 /** The failure that a provider sent, in any of the common shapes: `{ message, code, type }`, a text. */
-export function failureOf(value: unknown): WireFailure {
-  const text = textOf(value);
+export function wireFailure(value: unknown): WireFailure {
+  const text = wireText(value);
   if (text !== undefined) return { code: 'ProviderError', message: text, native: { message: text } };
-  const members = membersOf(value);
-  const code = nameOf(members.code) ?? nameOf(members.type) ?? 'ProviderError';
-  const said = textOf(members.message) ?? textOf(members.detail);
-  const message = said ?? (jsonOf(value) ?? 'The provider gave no reason.').slice(0, MAX_UNKNOWN_LENGTH);
+  const members = wireMembers(value);
+  const code = wireName(members.code) ?? wireName(members.type) ?? 'ProviderError';
+  const said = wireText(members.message) ?? wireText(members.detail);
+  const message = said ?? (wireJson(value) ?? 'The provider gave no reason.').slice(0, MAX_UNKNOWN_LENGTH);
   return { code, message, native: members };
 }
 

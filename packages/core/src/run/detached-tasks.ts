@@ -1,15 +1,15 @@
 import type { GuestError, Operation } from '../protocol/index.js';
+import type { OpenTaskStatus } from '../calls/facade/index.js';
 import {
   hasEnded,
   type OpenTask,
-  type OpenTaskStatus,
   type RestoredTask,
   type ScriptTasks,
   type TaskReport,
   type TaskStart,
   type TaskStatus,
   type TaskSummary,
-} from '../session/index.js';
+} from '../calls/session/index.js';
 
 /**
  * The maximum number of ended tasks that stay readable, and the maximum characters of all of them. The newest ended
@@ -30,15 +30,15 @@ export class DetachedTasks {
   /** The tasks in start order. */
   readonly #tasks = new Map<string, DetachedTask>();
   /** The ended tasks in end order. */
-  readonly #ended: DetachedTask[] = [];
+  readonly #endedTasks: DetachedTask[] = [];
   #endedLength = 0;
-  #closed = false;
+  #isClosed = false;
 
   /** Returns the tasks that scripts of one principal see. */
   of(principal: string | undefined): ScriptTasks {
     const find = (id: string): DetachedTask | undefined => {
       const task = this.#tasks.get(id);
-      // defence: tasks-belong-to-a-principal, without it: return task;
+      // defence: tasks-belong-to-a-principal
       return task?.principal === principal ? task : undefined;
     };
     return {
@@ -54,7 +54,7 @@ export class DetachedTasks {
 
   /** Cancels running and future tasks. Idempotent. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const task of this.#tasks.values()) task.cancel(CLOSED);
   }
 
@@ -63,7 +63,7 @@ export class DetachedTasks {
     const task: DetachedTask = new DetachedTask(start, principal, () => this.#keepEnded(task));
     this.#tasks.set(start.id, task);
     // The cancellation is deferred, because the call is made after this function returns.
-    if (this.#closed) queueMicrotask(() => task.cancel(CLOSED));
+    if (this.#isClosed) queueMicrotask(() => task.cancel(CLOSED));
     return task;
   }
 
@@ -77,10 +77,13 @@ export class DetachedTasks {
   }
 
   #keepEnded(task: DetachedTask): void {
-    this.#ended.push(task);
+    this.#endedTasks.push(task);
     this.#endedLength += task.length;
-    while (this.#ended.length > MAX_ENDED || (this.#endedLength > MAX_ENDED_LENGTH && this.#ended.length > 1)) {
-      const oldest = this.#ended.shift() as DetachedTask;
+    while (
+      this.#endedTasks.length > MAX_ENDED ||
+      (this.#endedLength > MAX_ENDED_LENGTH && this.#endedTasks.length > 1)
+    ) {
+      const oldest = this.#endedTasks.shift() as DetachedTask;
       this.#endedLength -= oldest.length;
       if (this.#tasks.get(oldest.id) === oldest) this.#tasks.delete(oldest.id);
     }
@@ -138,7 +141,7 @@ class DetachedTask implements OpenTask {
   ended({ status, result, error, durationMs }: Operation): void {
     if (this.#hasEnded) return;
     if (result !== undefined) this.#resultJson = JSON.stringify(result);
-    this.#end(statusOf(status, error !== undefined), error, this.#abort === undefined ? durationMs : undefined);
+    this.#end(taskStatus(status, error !== undefined), error, this.#abort === undefined ? durationMs : undefined);
   }
 
   rejected(error: GuestError): void {
@@ -213,7 +216,7 @@ class DetachedTask implements OpenTask {
  * Converts the status of a task's operation. An operation that did not start and has no error was aborted before its
  * start.
  */
-function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
+function taskStatus(status: Operation['status'], hasError: boolean): TaskStatus {
   if (status === 'completed' || status === 'unknown') return status;
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
 }

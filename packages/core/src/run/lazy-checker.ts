@@ -1,12 +1,12 @@
 import type { TypeChecker } from '../script/index.js';
-import type * as typeChecking from '../script/type-checker/index.js';
-import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
+import type * as typeChecking from '../script/check/index.js';
+import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/check/index.js';
 import type { Tool } from '../protocol/index.js';
 import { sha256 } from '../text/crypto.js';
 
 type CheckerModule = typeof typeChecking;
 
-type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
+type CheckerDescription = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
  * The checker processes of one harness, which check scripts against every set of tools that the harness has. The pool
@@ -38,7 +38,7 @@ export class LazyCheckPool {
   }
 
   async #make(): Promise<{ pool: CheckPool; module: CheckerModule }> {
-    const module = await import('../script/type-checker/index.js');
+    const module = await import('../script/check/index.js');
     const pool = new module.CheckPool({ onUnavailable: this.#onUnavailable });
     this.#pool = pool;
     if (this.#isClosed) pool.close();
@@ -49,33 +49,33 @@ export class LazyCheckPool {
 /** The type checker for one set of tools. */
 export class LazyChecker implements TypeChecker {
   readonly #pool: LazyCheckPool;
-  readonly #describe: () => Described;
+  readonly #describe: () => CheckerDescription;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
   /** Undefined until the checker is loaded. */
   #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
 
   /** `describe` is called once, at the first use. */
-  constructor(pool: LazyCheckPool, describe: () => Described) {
+  constructor(pool: LazyCheckPool, describe: () => CheckerDescription) {
     this.#pool = pool;
     this.#describe = describe;
   }
 
   get key(): string {
-    return this.#described().key;
+    return this.#describedOptions().key;
   }
 
-  check: TypeChecker['check'] = async (source) => (await this.#load()).check(source);
+  check: TypeChecker['check'] = async (source, principal) => (await this.#load()).check(source, principal);
 
   judge: TypeChecker['judge'] = (answer, source, facts) => this.#checker!.judge(answer, source, facts);
 
   /** Loads the checker and starts its process. */
   warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
 
-  #described(): Omit<TypeCheckerOptions, 'pool'> {
+  #describedOptions(): Omit<TypeCheckerOptions, 'pool'> {
     if (this.#options === undefined) {
       const { tools, ...described } = this.#describe();
-      const key = `${described.mode}-${sha256(`${tools.map(identityOf).join()}\n${described.declarations}`)}`;
+      const key = `${described.mode}-${sha256(`${tools.map(toolIdentity).join()}\n${described.declarations}`)}`;
       this.#options = { ...described, key };
     }
     return this.#options;
@@ -88,7 +88,7 @@ export class LazyChecker implements TypeChecker {
 
   async #make(): Promise<TypeChecker> {
     const { pool, module } = await this.#pool.load();
-    this.#checker = module.createTypeChecker({ pool, ...this.#described() });
+    this.#checker = module.createTypeChecker({ pool, ...this.#describedOptions() });
     return this.#checker;
   }
 }
@@ -100,7 +100,7 @@ let lastIdentity = 0;
  * Returns a number that identifies a tool. Validators cannot be compared: tools with equal declarations may reject
  * different arguments.
  */
-function identityOf(tool: Tool): number {
+function toolIdentity(tool: Tool): number {
   const identity = identities.get(tool) ?? ++lastIdentity;
   identities.set(tool, identity);
   return identity;

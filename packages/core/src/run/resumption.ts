@@ -1,4 +1,4 @@
-import { isRemember, isTime } from '../approvals/index.js';
+import { isRemember, isTime } from '../calls/approvals/index.js';
 import {
   DEFAULT_LIMITS,
   scriptFailure,
@@ -7,13 +7,12 @@ import {
   type Decision,
   type ErrorCode,
   type JournalContent,
-  type Limits,
   type LimitsInput,
   type Outcome,
-  type RunIdentity,
   type ScriptExecutionItem,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
+import { callIdIndex } from '../calls/facade/index.js';
 import {
   afterInterruption,
   afterSuspension,
@@ -23,29 +22,29 @@ import {
   type TaskEnd,
   type ScriptStart,
   type SuspendedScript,
-} from '../session/index.js';
-import { journalState, type EndedLine, type JournalState } from '../durability/journal-lines.js';
+} from '../calls/session/index.js';
+import { journalState, type EndedLine, type JournalState } from './durability/journal-lines.js';
 import {
   damagedBy,
-  keepingOf,
-  mayIgnore,
+  requireKeeping,
   noSuchScript,
-  readKept,
-  refused,
+  readStoredScript,
+  claimRefusal,
+  refusalOfDamaged,
   RESUMED_ONCE,
   claimScript,
   claimedScript,
-  claimSuspended,
+  claimSuspendedScript,
   UNKNOWN_VERSION,
-} from '../durability/claims.js';
+} from './durability/claims.js';
 import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
-import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
+import { callContext, outcomeOfCall, storedCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
-import { present } from '../protocol/json.js';
-import { runSession, type RunHost, type HarnessServices } from './script-run.js';
-import { claimInProcess } from '../durability/process-suspensions.js';
-import { listedAs } from '../durability/store-journal.js';
-import { SealError } from '../durability/suspension-envelope.js';
+import type { PayloadSink, RunContext } from '../protocol/run-context.js';
+import { runSession, type HarnessServices } from './script-run.js';
+import { claimInProcess } from './durability/process-suspensions.js';
+import { listedAs } from './durability/store-journal.js';
+import { SealError } from './durability/suspension-envelope.js';
 import {
   openSuspension,
   suspendedStatus,
@@ -53,21 +52,17 @@ import {
   type ScriptFrame,
   type Suspension,
   type ClaimedScript,
-} from '../durability/suspensions.js';
+} from './durability/suspensions.js';
 
 /** The decisions, by approval id. Omitted approvals stay pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/**
- * The inputs of the host that resumes a script. `ceilings`: each ceiling applies if it is lower than the script's own
- * limit.
- */
-export interface ResumeHost extends RunHost {
-  ceilings: Partial<LimitsInput>;
-  /** Ids for the events of a recovered script. A resumed script keeps its own ids. */
-  identity: RunIdentity;
+/** The values of the host that resumes a script, besides the context of the run. */
+export interface ResumeHost {
+  /** Each ceiling applies if it is lower than the script's own limit. */
+  readonly ceilings: Partial<LimitsInput>;
   /** The item that a recovered script already has. Default: a new item. */
-  item?: { readonly id: string; readonly call_id: string } | undefined;
+  readonly item?: { readonly id: string; readonly call_id: string } | undefined;
 }
 
 /**
@@ -77,39 +72,44 @@ export interface ResumeHost extends RunHost {
 export interface WaitingScript {
   suspension: Suspension;
   text: string;
-  force?: boolean;
+  force?: boolean | undefined;
 }
 
 /** Resumes a script at the exact await. `onClaimed`: called once this process has claimed the script. */
 export async function resumeScript(
   services: HarnessServices,
+  context: RunContext,
   { suspension, text, force = false }: WaitingScript,
-  decisions: Decisions,
-  host: ResumeHost,
-  onClaimed: () => void = () => {},
+  { decisions, ceilings, onClaimed }: ResumeHost & { decisions: Decisions; onClaimed?: (() => void) | undefined },
 ): Promise<RunEnd> {
   const { header, frame, script, memory } = suspension;
+  const resumed = resumedContext(context, script.start, ceilings);
   const { scriptId } = header;
   const again = { start: script.start, frame, memory };
   if (services.keeping === undefined) {
-    if (!claimInProcess(header)) return refused(scriptId, RESUMED_ONCE);
+    if (!claimInProcess(header)) return claimRefusal(scriptId, RESUMED_ONCE);
     services.inProcess?.delete(scriptId);
     const kept = { journal: undefined, epoch: header.epoch + 1 };
-    onClaimed();
-    return continueScript(services, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
+    onClaimed?.();
+    return continueScript(services, resumed, {
+      ...again,
+      earlier: afterSuspension(script, new Map()),
+      kept,
+      decisions,
+    });
   }
   const line = { t: 'resumed', atMs: Date.now(), decisions } as const;
-  const taken = await claimSuspended(services, header, text, {
+  const taken = await claimSuspendedScript(services, header, text, {
     force,
     lines: [JSON.stringify(line)],
-    status: { state: 'running', ...listedAs(frame.identity, script.start.principal) },
+    status: { state: 'running', ...listedAs(context) },
   });
   if ('outcome' in taken) return taken;
-  onClaimed();
-  const kept = claimedScript(services, taken, scriptId, frame.identity, script.start.principal);
+  onClaimed?.();
+  const kept = claimedScript(services, context, scriptId, taken);
   const recorded = journalState(taken.content);
   const earlier = afterSuspension(script, writtenTaskEnds(script, recorded));
-  return continueScript(services, host, {
+  return continueScript(services, resumed, {
     ...again,
     earlier,
     kept,
@@ -118,7 +118,7 @@ export async function resumeScript(
 }
 
 export function waitsForNobody(scriptId: string): RunEnd {
-  return refused(
+  return claimRefusal(
     scriptId,
     'This script was interrupted and has no pending approval. Use `recover` to continue the script.',
   );
@@ -130,7 +130,7 @@ export function waitsForNobody(scriptId: string): RunEnd {
  */
 export type Recoverable = WaitingScript | { recorded: JournalState };
 
-interface Asked {
+interface ResumeRequest {
   principal?: string | undefined;
   force?: boolean | undefined;
   evenEnded?: boolean | undefined;
@@ -140,14 +140,14 @@ interface Asked {
 export async function findRecoverable(
   services: HarnessServices,
   scriptId: string,
-  asked: Asked,
+  asked: ResumeRequest,
   method = 'recover',
 ): Promise<Recoverable | RunEnd> {
-  const kept = await readKept(services, scriptId, method);
+  const kept = await readStoredScript(services, scriptId, method);
   if ('outcome' in kept) return kept;
   const { content } = kept;
   return content === undefined
-    ? refused(scriptId, noSuchScript(scriptId))
+    ? claimRefusal(scriptId, noSuchScript(scriptId))
     : recoverable(services, scriptId, content, asked);
 }
 
@@ -155,24 +155,26 @@ function recoverable(
   services: HarnessServices,
   scriptId: string,
   content: JournalContent,
-  { principal, force = false, evenEnded = false }: Asked,
+  { principal, force = false, evenEnded = false }: ResumeRequest,
 ): Recoverable | RunEnd {
-  const { damage } = content;
-  // defence: damaged-journals-are-not-resumed
-  if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
+  const damaged = refusalOfDamaged(scriptId, content, force);
+  if (damaged !== undefined) return damaged;
   const recorded = journalState(content);
-  if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
+  if (recorded === undefined) return claimRefusal(scriptId, UNKNOWN_VERSION);
   // defence: recover-asks-for-the-principal
   if (recorded.script.start.principal !== principal)
-    return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
+    return claimRefusal(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
   const foreign = foreignBridge(services, recorded.script.start);
-  if (foreign !== undefined) return refused(scriptId, foreign);
+  if (foreign !== undefined) return claimRefusal(scriptId, foreign);
   if (recorded.ended !== undefined && !evenEnded)
-    return refused(scriptId, 'This script has already ended, so it cannot be resumed. Read its outcome in the store.');
+    return claimRefusal(
+      scriptId,
+      'This script has already ended, so it cannot be resumed. Read its outcome in the store.',
+    );
   // Without a readable suspension, replaying the tape leads to the same state.
   if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
-  if (typeof suspension === 'string') return refused(scriptId, suspension);
+  if (typeof suspension === 'string') return claimRefusal(scriptId, suspension);
   return { suspension, text: recorded.suspension, force };
 }
 
@@ -183,29 +185,32 @@ function recoverable(
  */
 export async function recoverScript(
   services: HarnessServices,
+  context: RunContext,
   scriptId: string,
-  host: ResumeHost,
-  { principal, force }: Asked,
+  { force, ...host }: ResumeHost & Pick<ResumeRequest, 'force'>,
 ): Promise<RunEnd | WaitingScript> {
-  const keeping = keepingOf(services, 'recover');
+  const keeping = requireKeeping(services, 'recover');
   const lines = [JSON.stringify({ t: 'resumed', atMs: Date.now(), decisions: {} })];
   const taken = await claimScript(services, scriptId, { force, lines });
   if ('outcome' in taken) return taken;
-  const found = recoverable(services, scriptId, taken.content, { principal, force });
+  const found = recoverable(services, scriptId, taken.content, { principal: context.principal, force });
   if (!('recorded' in found)) {
     await keeping.leases.release(scriptId, taken.epoch);
     return found;
   }
   const { script, decisions } = found.recorded;
   const { start } = script;
-  const { sink, identity } = host;
+  const { sink, identity } = context;
   const { callId } = found.recorded;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
   const isSilent = !sink.hasListeners || callId !== undefined;
-  const item = isSilent ? undefined : itemOf(host, executionItem(text, restoreScript(start.script), scriptId));
-  const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
-  const kept = claimedScript(services, taken, scriptId, identity, start.principal);
-  return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
+  const item = isSilent
+    ? undefined
+    : resumedItem(sink, host, executionItem(text, restoreScript(start.script), scriptId));
+  const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, callId };
+  const kept = claimedScript(services, context, scriptId, taken);
+  const resumed = resumedContext(context, start, host.ceilings);
+  return continueScript(services, resumed, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
 /**
@@ -213,28 +218,29 @@ export async function recoverScript(
  */
 export async function reportEnd(
   services: HarnessServices,
-  scriptId: string,
+  given: RunContext,
   recorded: JournalState,
   host: ResumeHost,
 ): Promise<RunEnd> {
   const { script, callId, ended } = recorded;
   const { start } = script;
-  const replayed = await replay(services, script, host);
+  const { scriptId } = start;
+  const context = resumedContext(given, start, host.ceilings);
+  const replayed = await replay(services, context, script);
   const outcome = endedAs(replayed, ended!);
   if (outcome === undefined)
-    return refused(
+    return claimRefusal(
       scriptId,
       'This script has ended, but its outcome cannot be restored from the store. Check its effects before you run it again.',
     );
-  const { limits } = runOf(start, host);
+  const { sink } = context;
   if (callId !== undefined)
-    return { outcome: outcomeOfCall(services, outcome, { ...storedCall(start), callId, limits }) };
-  const { sink } = host;
+    return { outcome: outcomeOfCall(services, context, outcome, { ...storedCall(start), callId }) };
   if (!sink.hasListeners) return { outcome };
   const { source } = start.script;
   const text = { source, language: 'ts', format: 'tool' } as const;
-  const item = itemOf(host, executionItem(text, restoreScript(start.script), scriptId));
-  announceOutcome(sink, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
+  const item = resumedItem(sink, host, executionItem(text, restoreScript(start.script), scriptId));
+  announceOutcome(context, item, outcome, source);
   return { outcome };
 }
 
@@ -248,7 +254,7 @@ function endedAs(replayed: Outcome, { status, code, message }: EndedLine): Outco
   return { ...replayed, error: scriptFailure(code as ErrorCode, message ?? '') };
 }
 
-function itemOf({ item, sink }: ResumeHost, announced: ScriptExecutionItem): ItemNames {
+function resumedItem(sink: PayloadSink, { item }: ResumeHost, announced: ScriptExecutionItem): ItemNames {
   return item === undefined ? announce(sink, announced) : { id: item.id, callId: item.call_id, reported: true };
 }
 
@@ -258,12 +264,12 @@ export async function decideScript(
   { suspension: { header, script }, text }: WaitingScript,
   decisions: Decisions,
 ): Promise<RunEnd | { undecided: readonly string[] }> {
-  const keeping = keepingOf(services, 'decide');
-  const kept = await readKept(services, header.scriptId, 'decide');
+  const keeping = requireKeeping(services, 'decide');
+  const kept = await readStoredScript(services, header.scriptId, 'decide');
   if ('outcome' in kept) return kept;
   const known = { ...(kept.content === undefined ? {} : journalState(kept.content)?.decisions), ...decisions };
   const requests = script.calls.waiting.map(({ request }) => request);
-  const taken = await claimSuspended(services, header, text, {
+  const taken = await claimSuspendedScript(services, header, text, {
     lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],
     status: suspendedStatus({ ...script.start, ...header }, requests, known),
   });
@@ -273,29 +279,24 @@ export async function decideScript(
 }
 
 /** Replays a stored script along its tape and stops at the end of the tape. Calls no tool and writes nothing. */
-export async function replayScript(
-  services: HarnessServices,
-  scriptId: string,
-  host: ResumeHost,
-  principal: string | undefined,
-): Promise<RunEnd> {
-  const kept = await readKept(services, scriptId, 'replay');
+export async function replayScript(services: HarnessServices, context: RunContext, scriptId: string): Promise<RunEnd> {
+  const kept = await readStoredScript(services, scriptId, 'replay');
   if ('outcome' in kept) return kept;
   const { content } = kept;
-  if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
-  if (content.damage !== undefined) return refused(scriptId, damagedBy(content.damage));
+  if (content === undefined) return claimRefusal(scriptId, noSuchScript(scriptId));
+  if (content.damage !== undefined) return claimRefusal(scriptId, damagedBy(content.damage));
   const recorded = journalState(content);
-  if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
+  if (recorded === undefined) return claimRefusal(scriptId, UNKNOWN_VERSION);
   // defence: replay-asks-for-the-principal
-  if (recorded.script.start.principal !== principal)
-    return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
-  return { outcome: await replay(services, recorded.script, host) };
+  if (recorded.script.start.principal !== context.principal)
+    return claimRefusal(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
+  const { script } = recorded;
+  return { outcome: await replay(services, resumedContext(context, script.start, {}), script) };
 }
 
-async function replay(services: HarnessServices, script: InterruptedScript, host: ResumeHost): Promise<Outcome> {
-  const end = await runSession(services, {
-    ...host,
-    ...runOf(script.start, host),
+async function replay(services: HarnessServices, context: RunContext, script: InterruptedScript): Promise<Outcome> {
+  const end = await runSession(services, context, {
+    ...startedRun(script.start),
     cacheHit: false,
     journal: noopJournal,
     earlier: { ...afterInterruption(script), endsWithTape: true },
@@ -310,17 +311,21 @@ async function replay(services: HarnessServices, script: InterruptedScript, host
  */
 export function checkDecisions(decisions: unknown, { script }: Suspension): asserts decisions is Decisions {
   if (typeof decisions !== 'object' || decisions === null || Array.isArray(decisions))
-    throw new ToolscriptUsageError('decisions must be an object: { [approvalId]: "approve" | "deny" | { … } }.');
+    throw new ToolscriptUsageError('OPTION_INVALID', {
+      option: 'decisions',
+      expected: 'an object: { [approvalId]: "approve" | "deny" | { … } }',
+    });
   const waiting = script.calls.waiting.map(({ request }) => request.approvalId);
   for (const [approvalId, decision] of Object.entries(decisions)) {
     if (!waiting.includes(approvalId))
-      throw new ToolscriptUsageError(
-        `decisions: no approval "${approvalId}" is pending. ${waiting.length === 0 ? 'Resume this script without decisions' : `Decide about a pending one: ${waiting.join(', ')}`}.`,
-      );
-    if (!isDecision(decision))
-      throw new ToolscriptUsageError(
-        `decisions: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,
-      );
+      throw new ToolscriptUsageError('UNKNOWN_APPROVAL', {
+        approvalId,
+        advice:
+          waiting.length === 0
+            ? 'Resume this script without decisions'
+            : `Decide about a pending one: ${waiting.join(', ')}`,
+      });
+    if (!isDecision(decision)) throw new ToolscriptUsageError('DECISION_INVALID', { approvalId });
   }
 }
 
@@ -343,10 +348,10 @@ function isAnswer(said: unknown): boolean {
 /** Returns the suspension, or the reason why the suspension cannot be resumed. */
 export function openFor(services: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
   const suspension = open(services, text);
-  if (typeof suspension === 'string') return refused(undefined, suspension);
-  // defence: resume-asks-for-the-principal, without it: return suspension;
+  if (typeof suspension === 'string') return claimRefusal(undefined, suspension);
+  // defence: resume-asks-for-the-principal
   if (suspension.header.principal === principal) return ofKnownBridge(services, suspension);
-  return refused(
+  return claimRefusal(
     suspension.header.scriptId,
     'This suspension belongs to another principal. Pass the principal that started the script.',
   );
@@ -354,7 +359,7 @@ export function openFor(services: HarnessServices, text: string, principal: stri
 
 function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspension | RunEnd {
   const foreign = foreignBridge(services, suspension.script.start);
-  return foreign === undefined ? suspension : refused(suspension.header.scriptId, foreign);
+  return foreign === undefined ? suspension : claimRefusal(suspension.header.scriptId, foreign);
 }
 
 /**
@@ -384,7 +389,8 @@ function writtenTaskEnds(
   const results = new Map(recorded?.script.ready.map((settlement) => [settlement.callIndex, settlement]));
   const ended = recorded?.script.ended ?? [];
   return new Map(
-    ended.flatMap(({ callIndex, operation }): [number, TaskEnd][] => {
+    ended.flatMap((operation): [number, TaskEnd][] => {
+      const callIndex = callIdIndex(operation.callId);
       const result = results.get(callIndex);
       return result === undefined || !running.includes(callIndex) ? [] : [[callIndex, { operation, result }]];
     }),
@@ -397,46 +403,39 @@ interface Again {
   frame: ScriptFrame;
   kept: ClaimedScript;
   decisions: Decisions;
-  memory?: Suspension['memory'];
+  memory?: Suspension['memory'] | undefined;
 }
 
-async function continueScript(services: HarnessServices, host: ResumeHost, again: Again): Promise<RunEnd> {
+async function continueScript(services: HarnessServices, resumed: RunContext, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
-  const sink = frame.callId === undefined ? host.sink : sinkOfCall(host.sink, frame.callId);
-  if (frame.item !== undefined) announceStatus(sink, frame.item.id, 'executing');
-  const run = runOf(start, host);
-  const end = await runSession(services, {
-    ...host,
-    ...run,
-    sink,
+  const context = frame.callId === undefined ? resumed : callContext(resumed, frame.callId);
+  if (frame.item !== undefined) announceStatus(context.sink, frame.item.id, 'executing');
+  const end = await runSession(services, context, {
+    ...startedRun(start),
     cacheHit: earlier.spent?.cacheHit ?? false,
     journal: kept.journal ?? noopJournal,
     earlier,
     decisions: new Map(Object.entries(decisions)),
     ...(memory === undefined ? {} : { memory }),
   });
-  const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
-  const ended = await endRun(services, {
-    end,
-    frame,
-    sink,
-    signal: host.signal,
-    kept,
-    inAnswer: host.inAnswer,
-    reported,
-  });
+  const ended = await endRun(services, context, { end, frame, kept, source: start.script.source });
   if (frame.callId === undefined) return ended;
-  const call = { ...storedCall(start), callId: frame.callId, limits: run.limits };
-  return { ...ended, outcome: outcomeOfCall(services, ended.outcome, call) };
+  const call = { ...storedCall(start), callId: frame.callId };
+  return { ...ended, outcome: outcomeOfCall(services, context, ended.outcome, call) };
 }
 
-function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {
-  const { scriptId, script, principal, toolNames, contextJson, seed, clockMs } = start;
-  const limits = resumedLimits(start, ceilings);
-  return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
+function startedRun({ scriptId, script, toolNames, contextJson, seed, clockMs }: ScriptStart) {
+  return { scriptId, compiled: restoreScript(script), toolNames, contextJson, seed, clockMs };
 }
 
-/** Returns the limits of a resumed script. A limit that is missing in the stored script gets its default. */
-export function resumedLimits({ limits }: ScriptStart, ceilings: Partial<LimitsInput>): Limits {
-  return withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings);
+/**
+ * Returns the context of a script that continues: with the limits of its start, within the ceilings. A limit that is
+ * missing in the stored script gets its default.
+ */
+export function resumedContext<Context extends RunContext>(
+  context: Context,
+  { limits }: ScriptStart,
+  ceilings: Partial<LimitsInput>,
+): Context {
+  return Object.freeze({ ...context, limits: withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings) });
 }

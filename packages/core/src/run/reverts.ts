@@ -3,17 +3,16 @@ import {
   type ApprovalCallback,
   type ApprovalPolicy,
   type JsonValue,
-  type Limits,
   type Operation,
   type ScriptFailure,
   type Tool,
   type ToolCallContext,
 } from '../protocol/index.js';
-import type { PayloadSink } from '../answer/index.js';
-import { claimScript, keepingOf } from '../durability/claims.js';
-import { journalState, type JournalLine, type RevertState } from '../durability/journal-lines.js';
-import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
-import { reportInternalError, storeFailure } from '../durability/services.js';
+import type { RunContext } from '../protocol/run-context.js';
+import { claimScript, requireKeeping, refusalOfDamaged } from './durability/claims.js';
+import { journalState, type JournalLine, type RevertState } from './durability/journal-lines.js';
+import { inspectScript, type KeptScriptDetails } from './durability/kept-scripts.js';
+import { reportInternalError, storeFailure } from './durability/services.js';
 import { createRegistry } from '../tools/index.js';
 import type { HarnessServices } from './script-run.js';
 import { callOnce } from './structured-call.js';
@@ -30,34 +29,23 @@ import { callOnce } from './structured-call.js';
  * `failed`: the revert failed now. `unknown`: a revert started, and its end is unknown. `not_undone`: the tool has no
  * `revert`, or the call's outcome does not permit a revert.
  */
-export type RevertStatus = 'revertible' | 'reverted' | 'failed' | 'unknown' | 'not_undone';
+type RevertStatus = 'revertible' | 'reverted' | 'failed' | 'unknown' | 'not_undone';
 
 /** A call with effects of a stored script. */
 export interface RevertibleCall {
   readonly callId: string;
   readonly tool: string;
   readonly input: unknown;
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly status: RevertStatus;
   /** The reason why the call is not undone. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** The result of `revert`. `calls`: the calls that were reverted now, and the call whose revert failed, if any. */
-export type Reverted =
+export type RevertResult =
   | { readonly ok: true; readonly calls: readonly RevertibleCall[] }
   | { readonly ok: false; readonly error: ScriptFailure };
-
-export interface RevertRun {
-  readonly approvals: ApprovalPolicy | undefined;
-  readonly limits: Limits;
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly sink: PayloadSink;
-  /** True: nothing is reverted. */
-  readonly isDryRun: boolean;
-}
 
 /** Returns the calls with effects of a stored script, newest first. Undefined if the principal has no such script. */
 export async function listRevertible(
@@ -66,7 +54,7 @@ export async function listRevertible(
   principal: string | undefined,
 ): Promise<RevertibleCall[] | undefined> {
   const details = await inspectScript(services, scriptId);
-  // defence: reverts-ask-for-the-principal, without it: if (details === undefined) return undefined;
+  // defence: reverts-ask-for-the-principal
   if (details === undefined || details.principal !== principal) return undefined;
   const states = await revertStates(services, scriptId);
   return changing(details).map((operation) => revertibleCall(services, operation, states.get(operation.callId)));
@@ -76,18 +64,24 @@ export async function listRevertible(
  * Reverts all calls that can be reverted, newest first, and stops at the first failure. Does not reject if a tool
  * fails.
  */
-export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
-  const before = await listRevertible(services, scriptId, run.principal);
+export async function revertCalls(
+  services: HarnessServices,
+  context: RunContext,
+  scriptId: string,
+): Promise<RevertResult> {
+  const before = await listRevertible(services, scriptId, context.principal);
   if (before === undefined)
     return refusedRevert(`There is no script "${scriptId}" in the store. \`listScripts(store)\` lists the ids.`);
   if (!before.some(({ status }) => status === 'revertible')) return { ok: true, calls: [] };
   const taken = await claimScript(services, scriptId, {});
   if ('outcome' in taken)
     return taken.outcome.status === 'failed' ? { ok: false, error: taken.outcome.error } : refusedRevert('');
-  const { leases } = keepingOf(services, 'revert');
+  const { leases } = requireKeeping(services, 'revert');
   leases.hold(scriptId, taken.epoch, () => {});
   try {
-    return { ok: true, calls: await revertClaimed(services, scriptId, taken.epoch, run) };
+    const damaged = refusalOfDamaged(scriptId, taken.content)?.outcome;
+    if (damaged?.status === 'failed') return { ok: false, error: damaged.error };
+    return { ok: true, calls: await revertClaimedScript(services, revertContext(context), scriptId, taken.epoch) };
   } catch (error) {
     reportInternalError(services, scriptId, storeFailure(error));
     const message =
@@ -102,11 +96,11 @@ export async function revertCalls(services: HarnessServices, scriptId: string, r
  * Reverts the calls of a claimed script. The calls are listed again, because another process may have reverted some of
  * them before the claim.
  */
-async function revertClaimed(
+async function revertClaimedScript(
   services: HarnessServices,
+  context: RunContext,
   scriptId: string,
   epoch: number,
-  run: RevertRun,
 ): Promise<RevertibleCall[]> {
   const details = (await inspectScript(services, scriptId))!;
   const states = await revertStates(services, scriptId);
@@ -114,8 +108,8 @@ async function revertClaimed(
   for (const operation of changing(details)) {
     const call = revertibleCall(services, operation, states.get(operation.callId));
     if (call.status !== 'revertible') continue;
-    if (run.signal?.aborted === true) break;
-    const error = await revertOne(services, { scriptId, epoch, operation }, run);
+    if (context.signal?.aborted === true) break;
+    const error = await revertOne(services, context, { scriptId, epoch, operation });
     done.push({ ...call, status: error === undefined ? 'reverted' : 'failed', ...(error && { reason: error }) });
     if (error !== undefined) break;
   }
@@ -125,24 +119,19 @@ async function revertClaimed(
 /** Reverts one call. Returns the reason for a failure; undefined if the call was reverted. */
 async function revertOne(
   services: HarnessServices,
+  context: RunContext,
   { scriptId, epoch, operation }: { scriptId: string; epoch: number; operation: Operation },
-  { approvals, ...run }: RevertRun,
 ): Promise<string | undefined> {
   const { callId } = operation;
-  const { journal } = keepingOf(services, 'revert').leases.store;
+  const { journal } = requireKeeping(services, 'revert').leases.store;
   const write = async (state: RevertState) => {
     const line: JournalLine = { t: 'revert', atMs: Date.now(), callId, state };
     await journal.append(scriptId, epoch, [JSON.stringify(line)]);
   };
   const tool = revertingTool(services.registry.get(operation.tool)!, operation, scriptId, () => write('started'));
   const alone = { ...services, registry: createRegistry([tool]), exposed: new Set([tool.name]) };
-  const { status, error } = await callOnce(alone, {
-    ...run,
-    callId: `${callId}_revert`,
-    name: tool.name,
-    input: operation.input,
-    approvals: withoutSuspending(approvals),
-  });
+  const call = { callId: `${callId}_revert`, name: tool.name, input: operation.input };
+  const { status, error } = await callOnce(alone, context, call);
   // A denied revert did not start, and can be made later.
   if (status === 'denied') return error?.message ?? 'its revert was denied';
   await write(status === 'completed' ? 'done' : 'failed');
@@ -179,7 +168,7 @@ function revertibleCall(
   { callId, tool, input, line, status, resultOmitted }: Operation,
   state: RevertState | undefined,
 ): RevertibleCall {
-  const call = { callId, tool, input, ...(line === undefined ? {} : { line }) };
+  const call = { callId, tool, input, line };
   if (state === 'done') return { ...call, status: 'reverted' };
   // A revert that started and did not end is retried only if the tool is idempotent. A failed revert is retried.
   if (state === 'started' && services.registry.get(tool)?.idempotent !== true)
@@ -197,11 +186,15 @@ function whyNot(tool: Tool | undefined, status: Operation['status'], isOmitted: 
 }
 
 async function revertStates(services: HarnessServices, scriptId: string): Promise<ReadonlyMap<string, RevertState>> {
-  const content = await keepingOf(services, 'revert').leases.store.journal.read(scriptId);
+  const content = await requireKeeping(services, 'revert').leases.store.journal.read(scriptId);
   return (content && journalState(content)?.reverts) ?? new Map();
 }
 
-/** Replaces the answer `suspend` with a denial, because a revert does not outlive its process. */
+/** Returns the context of reverts, which do not outlive their process: the answer `suspend` is a denial. */
+function revertContext(context: RunContext): RunContext {
+  return Object.freeze({ ...context, approvals: withoutSuspending(context.approvals) });
+}
+
 function withoutSuspending(policy: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
   if (typeof policy === 'function') return answering(policy);
   if (typeof policy !== 'object' || !('rules' in policy) || policy.ask === undefined) return policy;
@@ -215,6 +208,6 @@ function answering(ask: ApprovalCallback): ApprovalCallback {
   };
 }
 
-function refusedRevert(message: string): Reverted {
+function refusedRevert(message: string): RevertResult {
   return { ok: false, error: scriptFailure('SuspensionError', message) };
 }

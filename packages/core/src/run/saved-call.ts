@@ -1,21 +1,21 @@
-import type { PayloadSink } from '../answer/index.js';
+import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import {
   scriptFailure,
   type ApprovalRequest,
   type ErrorCode,
   type EventPayload,
+  type JsonObject,
   type JsonValue,
+  type Limits,
   type Operation,
   type Outcome,
-  type RunIdentity,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
-import { abortReason, type ScriptStart } from '../session/index.js';
-import { abortedCall, endOfAborted, unknownEndOf } from '../tools/index.js';
-import { present } from '../protocol/json.js';
-import { runPrepared } from './script-runner.js';
+import { abortReason, type ScriptStart } from '../calls/session/index.js';
+import { abortedCall, endOfAborted, unknownEndMessage } from '../calls/facade/index.js';
+import { runCompiledScript } from './script-runner.js';
 import type { HarnessServices } from './script-run.js';
-import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structured-call.js';
+import { structuredCallArguments, callOnce, isAborted, type StructuredCall } from './structured-call.js';
 
 /*
  * A structured call that may have to outlive its process is saved, suspended, resumed and recovered as a script whose
@@ -49,59 +49,76 @@ const CALLING_SCRIPT = restoreScript({
   layers: [],
   diagnostics: [],
   plan: [],
+  given: [],
   patterns: [],
 });
+
+/** Makes a structured call, with a script if the call may have to outlive its process. */
+export function makeCall(
+  services: HarnessServices,
+  context: RunContext,
+  call: StructuredCall & { readonly scriptId: string },
+): Promise<Operation & Partial<PendingCall>> {
+  const args = savedArguments(services, context, call);
+  return args === undefined ? callOnce(services, context, call) : callSavedScript(services, context, { ...call, args });
+}
 
 /**
  * Returns the arguments as a list if the call may wait for a decision, or if a store must record its effects.
  * Undefined: the harness makes the call directly, without a script.
  */
-export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
-  const { name, input, approvals, isDryRun } = call;
+function savedArguments(
+  services: HarnessServices,
+  { approvals, mode }: RunContext,
+  { name, input }: StructuredCall,
+): JsonValue[] | undefined {
   const tool = services.registry.get(name);
-  if (isDryRun || tool === undefined || !services.exposed.has(tool.name)) return undefined;
+  if (mode === 'dry-run' || tool === undefined || !services.exposed.has(tool.name)) return undefined;
   const isFree = tool.approval === 'never' || (tool.approval === 'policy' && tool.effect === 'read');
   const mayWait = !isFree && approvals !== 'auto' && approvals !== 'deny';
   if (!mayWait && (services.keeping === undefined || tool.effect === 'read')) return undefined;
-  const { argsJson, argsProblem } = argumentsOf(input);
+  const { argsJson, argsProblem } = structuredCallArguments(input);
   if (argsProblem !== undefined) return undefined;
   return argsJson === '' ? [] : [JSON.parse(argsJson) as JsonValue];
 }
 
-type SavedCall = StructuredCall & {
+interface SavedCall extends StructuredCall {
   readonly scriptId: string;
   readonly args: JsonValue[];
-  readonly identity: RunIdentity;
-  readonly approvalExpiryMs: number | undefined;
-};
-
-/** Makes a call with a script. Does not reject if the tool fails. */
-export async function callSaved(services: HarnessServices, call: SavedCall): Promise<Operation & Partial<PendingCall>> {
-  const end = isAborted(services, call) ? undefined : await runCallingScript(services, call);
-  // A call that was aborted before its script could make the call is reported like a refused call, which no script
-  // saves.
-  if (end === undefined || (end.operations.length === 0 && isAborted(services, call))) return callOnce(services, call);
-  const operation = operationOf(services, end, call);
-  if (end.status !== 'suspended') return operation;
-  const { scriptId, suspension, pendingApprovals } = end;
-  return { ...operation, scriptId, suspension, pendingApprovals: requestsOf(pendingApprovals, call) };
 }
 
-async function runCallingScript(services: HarnessServices, call: SavedCall): Promise<Outcome> {
-  const { callId, scriptId, name, args, input: _input, sink, isDryRun: _isDryRun, ...conditions } = call;
-  const request = {
-    ...conditions,
-    source: '',
-    language: 'js',
-    format: 'tool',
-    mode: 'enabled',
-    context: { call: { path: name.split('.'), args } },
-    sink: sinkOfCall(sink, callId),
-    inAnswer: false,
-    callId,
-  } as const;
-  const script = { scriptId, script: CALLING_SCRIPT, cacheHit: false, item: undefined };
-  return (await runPrepared(services, request, script)).outcome;
+/** Makes a call with a script. Does not reject if the tool fails. */
+async function callSavedScript(
+  services: HarnessServices,
+  context: RunContext,
+  call: SavedCall,
+): Promise<Operation & Partial<PendingCall>> {
+  const end = isAborted(services, context) ? undefined : await runCallingScript(services, context, call);
+  // A call that was aborted before its script could make the call is reported like a refused call, which no script
+  // saves.
+  if (end === undefined || (end.operations.length === 0 && isAborted(services, context)))
+    return callOnce(services, context, call);
+  const operation = savedCallOperation(services, context, end, call);
+  if (end.status !== 'suspended') return operation;
+  const { scriptId, suspension, pendingApprovals } = end;
+  return { ...operation, scriptId, suspension, pendingApprovals: callRequests(pendingApprovals, call) };
+}
+
+async function runCallingScript(services: HarnessServices, given: RunContext, call: SavedCall): Promise<Outcome> {
+  const { callId, scriptId, name, args } = call;
+  const context = callContext(given, callId, { call: { path: name.split('.'), args } });
+  const text = { source: '', language: 'js', format: 'tool' } as const;
+  const script = { text, scriptId, script: CALLING_SCRIPT, cacheHit: false, item: undefined, callId };
+  return (await runCompiledScript(services, context, script)).outcome;
+}
+
+/**
+ * Returns the context of a script that makes a structured call: it runs in every mode, reads the call instead of the
+ * host's `context`, and its events have the id of the call.
+ */
+export function callContext(context: RunContext, callId: string, call: JsonObject = {}): RunContext {
+  const sink = sinkOfCall(context.sink, callId);
+  return Object.freeze({ ...context, mode: 'enabled', context: call, sink, isInAnswer: false });
 }
 
 /** Returns the call that a stored script makes. */
@@ -111,9 +128,11 @@ export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): {
 }
 
 /** Sets the call's own id in the events of a saved call. */
-export function sinkOfCall(sink: PayloadSink, callId: string): PayloadSink {
+function sinkOfCall(sink: PayloadSink, callId: string): PayloadSink {
   return {
-    ...present({ identity: sink.identity, flush: sink.flush, takeCall: sink.takeCall }),
+    identity: sink.identity,
+    flush: sink.flush,
+    takeCall: sink.takeCall,
     emit: (payload) => sink.emit(payloadOfCall(payload, callId)),
     get hasListeners() {
       return sink.hasListeners;
@@ -139,19 +158,21 @@ function payloadOfCall(payload: EventPayload, callId: string): EventPayload {
   }
 }
 
-/** The members of a call that its outcome needs. */
-type CallNames = Pick<StructuredCall, 'callId' | 'name' | 'input' | 'limits'>;
-
 /**
  * Converts the outcome of the script that makes a call to the outcome of the call. The value of the call's outcome is
  * the tool's result.
  */
-export function outcomeOfCall(services: HarnessServices, outcome: Outcome, call: CallNames): Outcome {
-  const operation = operationOf(services, outcome, call);
+export function outcomeOfCall(
+  services: HarnessServices,
+  context: RunContext,
+  outcome: Outcome,
+  call: StructuredCall,
+): Outcome {
+  const operation = savedCallOperation(services, context, outcome, call);
   const operations = [operation];
   if (outcome.status === 'failed') return { ...outcome, operations };
   if (outcome.status === 'suspended')
-    return { ...outcome, operations, pendingApprovals: requestsOf(outcome.pendingApprovals, call) };
+    return { ...outcome, operations, pendingApprovals: callRequests(outcome.pendingApprovals, call) };
   const { value: _value, ...ended } = outcome;
   const { error, tool: toolName, callId, result } = operation;
   if (error === undefined) return { ...ended, operations, value: result };
@@ -163,30 +184,36 @@ export function outcomeOfCall(services: HarnessServices, outcome: Outcome, call:
   };
 }
 
-function requestsOf(requests: readonly ApprovalRequest[], { callId }: CallNames): ApprovalRequest[] {
+function callRequests(requests: readonly ApprovalRequest[], { callId }: StructuredCall): ApprovalRequest[] {
   return requests.map((request) => ({ ...request, callId }));
 }
 
-function operationOf(services: HarnessServices, outcome: Outcome, call: CallNames): Operation {
-  const made = outcome.operations[0] ?? notStarted(services, call);
+function savedCallOperation(
+  services: HarnessServices,
+  { limits }: RunContext,
+  outcome: Outcome,
+  call: StructuredCall,
+): Operation {
+  const made = outcome.operations[0] ?? unstartedOperation(services, call);
   const operation = { ...made, callId: call.callId };
   const hasEnded = operation.status === 'completed' || operation.status === 'awaiting_approval';
   return hasEnded || operation.error !== undefined
     ? operation
-    : { ...operation, error: errorOf(outcome, operation.status, call) };
+    : { ...operation, error: savedCallError(outcome, operation.status, call.name, limits) };
 }
 
 /** Returns the operation of a call that was not made, because the run ended first. */
-function notStarted({ registry }: HarnessServices, { callId, name, input }: CallNames): Operation {
+function unstartedOperation({ registry }: HarnessServices, { callId, name, input }: StructuredCall): Operation {
   const effect = registry.get(name)?.effect ?? 'external';
   return { callId, tool: name, input, effect, status: 'not_started', startedAtMs: 0, durationMs: 0 };
 }
 
 /** Returns the error of a call that did not complete: the error of the run, or the error that the script caught. */
-function errorOf(
+function savedCallError(
   outcome: Outcome,
   status: Operation['status'],
-  { name, limits }: CallNames,
+  name: string,
+  limits: Limits,
 ): NonNullable<Operation['error']> {
   const { code, message } = (outcome.status === 'failed' ? outcome.error : (outcome as { value: unknown }).value) as {
     code: ErrorCode;
@@ -195,7 +222,7 @@ function errorOf(
   const why = ABORTED_BY[code];
   if (why !== undefined) return endOfAborted(status, abortedCall(name, abortReason(why, limits)).message);
   // The message for a script names `error.retry()`, which a model that calls a function does not have.
-  return { code, message: status === 'unknown' ? unknownEndOf(name) : message };
+  return { code, message: status === 'unknown' ? unknownEndMessage(name) : message };
 }
 
 const ABORTED_BY: Readonly<Partial<Record<ErrorCode, 'cancelled' | 'timeout'>>> = {

@@ -13,7 +13,7 @@ import {
   type ScriptFailure,
   type Tool,
 } from '../protocol/index.js';
-import { reportInternalError, type DurabilityServices } from '../durability/services.js';
+import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import { restoreScript, type Compiler } from '../script/index.js';
 import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
 import { writtenNames } from '../text/identifier-name.js';
@@ -55,7 +55,7 @@ export async function linkSavedScripts(
         '',
         `The saved scripts of a script could not be read: ${String(error)}. Check the store of saved scripts.`,
       );
-    return failed(script, notFound(error));
+    return failedCompile(script, unreadableFailure(error));
   }
 }
 
@@ -68,17 +68,18 @@ async function link(
   const linked = new Map<string, LinkedScript>();
   const open: CompiledScript[] = [script];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const saved of await savedScriptsOf(services, next, owner)) {
+    for (const saved of await findSavedScripts(services, next, owner)) {
       const id = savedScriptId(saved);
       const known = linked.get(id);
-      if (known !== undefined && known.source !== saved.source) return failed(script, ambiguous(id));
+      // defence: one-text-for-a-version
+      if (known !== undefined && known.source !== saved.source) return failedCompile(script, ambiguous(id));
       if (known !== undefined) {
         if (saved.isDefault === true) linked.set(id, { ...known, isDefault: true });
         continue;
       }
-      if (linked.size === MAX_SCRIPTS) return failed(script, tooMany());
-      const result = await compileSaved(services, saved, limits);
-      if (!result.ok) return failed(script, doesNotFit(id, result.failure));
+      if (linked.size === MAX_SCRIPTS) return failedCompile(script, tooMany());
+      const result = await compileSavedScript(services, saved, limits);
+      if (!result.ok) return failedCompile(script, doesNotFit(id, result.failure));
       linked.set(id, { ...saved, compiled: result.script.stored() });
       open.push(result.script);
     }
@@ -106,13 +107,13 @@ export async function checkSavedScript(
   // The source must be complete without the function around it, so that nothing in the source can close that function.
   const alone = await services.compiler.compile(saved.source, { language: 'ts', maxSourceBytes });
   // defence: saved-sources-are-complete
-  if (!alone.ok) return { ok: false, problem: problemOf(alone.failure, 0) };
-  const result = await compileSaved(services, saved, { maxSourceBytes });
-  if (!result.ok) return { ok: false, problem: problemOf(result.failure, 1) };
+  if (!alone.ok) return { ok: false, problem: savedScriptProblem(alone.failure, 0) };
+  const result = await compileSavedScript(services, saved, { maxSourceBytes });
+  if (!result.ok) return { ok: false, problem: savedScriptProblem(result.failure, 1) };
   return { ok: true, tools: [...new Set(result.script.plan.map(({ tool }) => tool))] };
 }
 
-async function savedScriptsOf(
+async function findSavedScripts(
   services: Services,
   { plan, given }: CompiledScript,
   owner: SavedScriptOwner,
@@ -131,14 +132,15 @@ async function savedScriptsOf(
  */
 function toolWithScripts({ registry, exposed }: Services, name: string): Tool | undefined {
   const tool = registry.get(name);
-  if (tool?.savedScript === undefined || !exposed.has(tool.name)) return undefined;
-  return tool;
+  // defence: saved-scripts-of-exposed-tools
+  if (tool !== undefined && !exposed.has(tool.name)) return undefined;
+  return tool?.savedScript === undefined ? undefined : tool;
 }
 
 /** The prefix of the names of types in the line before the source. */
 const TYPE_PREFIX = 'SavedScript';
 
-function compileSaved(
+function compileSavedScript(
   { compiler, checker, toolNames }: Services,
   { source, input, output }: SavedScript,
   { maxSourceBytes }: SourceLimits,
@@ -151,21 +153,21 @@ function compileSaved(
     language: 'ts',
     maxSourceBytes: maxSourceBytes + head.length,
     toolNames,
-    ...(checker === undefined ? {} : { typeChecker: checker }),
+    typeChecker: checker,
   });
 }
 
-function problemOf({ message, line }: ScriptFailure, linesBefore: number): string {
+function savedScriptProblem({ message, line }: ScriptFailure, linesBefore: number): string {
   if (linesBefore === 0 || line === undefined) return message;
   return message.replaceAll(/\(line (\d+), column/gu, (_, at: string) => `(line ${Number(at) - linesBefore}, column`);
 }
 
-function failed(script: CompiledScript, failure: ScriptFailure): CompileResult {
+function failedCompile(script: CompiledScript, failure: ScriptFailure): CompileResult {
   return { ok: false, failure, diagnostics: script.diagnostics, cacheHit: false };
 }
 
 function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
-  return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${problemOf(failure, 1)}`, {
+  return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${savedScriptProblem(failure, 1)}`, {
     hint: 'The tools have changed since the script was saved. Correct the script and save it again, or delete it.',
   });
 }
@@ -174,7 +176,7 @@ function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
  * Returns the failure of a script whose saved scripts could not be read. Only the message of a `ToolCallError` is for
  * the model.
  */
-function notFound(error: unknown): ScriptFailure {
+function unreadableFailure(error: unknown): ScriptFailure {
   const reason = error instanceof ToolCallError ? ` ${error.message}` : '';
   return scriptFailure('ToolExecutionError', `The saved scripts of this script could not be read.${reason}`, {
     hint: 'Nothing has run. Correct the call of the saved script, or send the script again later.',

@@ -1,35 +1,16 @@
-import type { createGate, GateOptions } from '../approvals/index.js';
-import {
-  PlanItemSchema,
-  type ApprovalPolicy,
-  type CompiledScript,
-  type Decision,
-  type GateMemory,
-  type ImageSource,
-  type Limits,
-  type Tool,
-  type ApprovalRequest,
-  type EventPayload,
-  type Operation,
-  type PlanItem,
-  type HarnessMode,
-  type JsonObject,
-  type RunIdentity,
-} from '../protocol/index.js';
+import { createGate } from '../calls/approvals/index.js';
+import type { Decision, GateMemory, Limits, Tool } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
-  type ResumeState,
-  type ScriptJournal,
   type SessionEnd,
-  type SessionEvent,
   type SessionFacadeHooks,
-} from '../session/index.js';
-import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
-import type { PayloadSink } from '../answer/index.js';
-import { reportInternalError, type DurabilityServices } from '../durability/services.js';
-import { operationToItem } from '../history/index.js';
-import { newId } from '../text/crypto.js';
+  type SessionScript,
+  type SessionServices,
+} from '../calls/session/index.js';
+import { createFacade, type FacadeServices } from '../calls/facade/index.js';
+import type { RunContext } from '../protocol/run-context.js';
+import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
@@ -39,15 +20,12 @@ import { checkSavedScript } from './saved-scripts.js';
  * The tools of a harness at one moment, and the data derived from them. The object is immutable: a change of the tools
  * creates a new object.
  */
-export interface ToolServices {
-  readonly registry: ToolRegistry;
-  readonly exposed: ReadonlySet<string>;
+export interface ToolServices extends Pick<FacadeServices, 'registry' | 'exposed'>, Pick<SessionServices, 'catalog'> {
   /** The exposed tools. */
   readonly tools: readonly Tool[];
   readonly toolNames: readonly string[];
   /** Undefined: types are not checked. */
   readonly checker: LazyChecker | undefined;
-  readonly catalog: ToolCatalog;
   readonly contexts: ContextWriter;
 }
 
@@ -55,235 +33,64 @@ export interface ToolServices {
  * The services that the runs of one harness share. A run keeps the object that it starts with, and thereby the tools
  * that its script was checked against.
  */
-export interface HarnessServices extends DurabilityServices, ToolServices {
+export interface HarnessServices extends DurabilityServices, ToolServices, SessionServices, FacadeServices {
   compiler: Compiler;
   /** Undefined: types are not checked. */
   checkPool: LazyCheckPool | undefined;
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
-  /** Shapes of the results of tools without an output schema, across all runs. */
-  observed: ObservedShapes;
-  makeGate: (
-    approvals: ApprovalPolicy | undefined,
-    limits: Limits,
-    more?: Omit<GateOptions, 'approvalTimeoutMs'>,
-  ) => ReturnType<typeof createGate>;
-  images: ImageSource;
-  suspendAfterMs: number | undefined;
   audit: Audit | undefined;
   /** Aborts when the harness is closed. */
   closed: AbortSignal;
 }
 
-/** The host's inputs for a new or resumed run. */
-export interface RunHost {
-  inAnswer: boolean;
-  approvals: ApprovalPolicy | undefined;
-  /** The time in ms within which users can decide about a suspended call. Undefined: as long as the call is stored. */
-  approvalExpiryMs: number | undefined;
-  app: unknown;
-  signal: AbortSignal | undefined;
-  sink: PayloadSink;
-}
-
-export interface ScriptRun extends RunHost {
-  scriptId: string;
-  script: CompiledScript;
-  cacheHit: boolean;
-  limits: Limits;
-  principal: string | undefined;
-  toolNames: readonly string[];
-  contextJson: string;
-  seed: readonly [number, number, number, number];
-  clockMs: number;
-  journal: ScriptJournal;
-  earlier?: ResumeState | undefined;
+/** A script's own data for its session and its gate, besides the context that it shares with its run. */
+export interface ScriptRun extends SessionScript {
   /** The decisions that users made while the script was suspended, by approval id. */
-  decisions?: ReadonlyMap<string, Decision> | undefined;
+  readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   /** The decisions of users that apply to several calls. */
-  memory?: GateMemory | undefined;
+  readonly memory?: GateMemory | undefined;
 }
 
 /** Runs a compiled script until it ends or waits only for decisions. */
-export function runSession(services: HarnessServices, run: ScriptRun): Promise<SessionEnd> {
-  // This call lists each member: spreading an object costs more than the rest of a short script's path through this
-  // function.
+export function runSession(services: HarnessServices, given: RunContext, script: ScriptRun): Promise<SessionEnd> {
+  const context = contextOfScript(given, script);
   return runScriptSession({
-    scriptId: run.scriptId,
-    script: run.script,
-    cacheHit: run.cacheHit,
-    runtime: services.runtime,
-    limits: run.limits,
-    makeFacade: (hooks) => makeFacade(services, run, hooks),
-    catalog: services.catalog.forPrincipal(run.principal),
-    toolNames: run.toolNames,
-    tasks: services.tasks?.of(run.principal),
-    contextJson: run.contextJson,
-    principal: run.principal,
-    seed: run.seed,
-    clockMs: run.clockMs,
-    journal: run.journal,
-    signal: run.signal,
-    suspendAfterMs: services.suspendAfterMs,
-    earlier: run.earlier,
-    images: services.images,
-    onEvent: (event) => emit(services, run.sink, run.scriptId, event),
+    services,
+    context,
+    script,
+    makeFacade: (hooks) => makeFacade(services, context, script, hooks),
+    onFault: (detail) => reportInternalError(services, script.scriptId, detail),
   });
 }
 
-function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFacadeHooks) {
-  const { limits, decisions, memory, sink, journal, approvalExpiryMs: expiresAfterMs } = run;
-  const gate = services.makeGate(run.approvals, limits, {
-    parks: true,
+/** Whether a script repeats a read text is stored with its start: it also counts in a process that resumes the script. */
+function contextOfScript(context: RunContext, { contextJson }: ScriptRun): RunContext {
+  // defence: repeated-scripts-stay-repeated
+  return contextJson.endsWith(REPEATS) ? Object.freeze({ ...context, repeatsReadText: true }) : context;
+}
+
+/** The end of the `context` of a script that repeats a read text. */
+const REPEATS = ',"repeatsReadText":true}';
+
+function makeFacade(services: HarnessServices, context: RunContext, script: ScriptRun, hooks: SessionFacadeHooks) {
+  const { limits } = context;
+  const { scriptId, compiled, decisions, memory, journal } = script;
+  const gate = createGate(context, {
     decisions,
     memory,
-    expiresAfterMs,
     onDecided: journal.isStored ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
   });
-  const emitsCalls =
-    sink.hasListeners || services.tasks !== undefined || services.audit !== undefined || journal.isStored;
   return createFacade({
-    registry: services.registry,
-    exposed: services.exposed,
-    observed: services.observed,
-    limits,
+    ...hooks,
+    services,
+    context,
     gate,
-    app: run.app,
-    principal: run.principal,
-    scriptId: run.scriptId,
-    identity: sink.identity,
-    plan: run.script.plan,
-    savedScripts: { linked: run.script.linked, check: (saved) => checkSavedScript(services, saved, limits) },
-    clock: hooks,
-    startedAtMs: 0,
-    emitsCalls,
-    earlier: hooks.earlier,
-    onIntent: hooks.onIntent,
-    takeCall: sink.takeCall,
-    onEvent: services.audit === undefined ? hooks.onEvent : audited(services.audit, run, hooks.onEvent),
+    scriptId,
+    plan: compiled.plan,
+    savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, limits) },
+    audit: services.audit?.scriptLog(context, scriptId),
   });
-}
-
-function audited(
-  audit: Audit,
-  { scriptId, principal, sink }: ScriptRun,
-  next: SessionFacadeHooks['onEvent'],
-): typeof next {
-  return (event) => {
-    audit.note(event, { scriptId, principal, identity: sink.identity });
-    next(event);
-  };
-}
-
-function emit(services: HarnessServices, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
-  if (event.type === 'internal') return reportInternalError(services, scriptId, event.detail);
-  if (!sink.hasListeners) return;
-  const payload = sessionPayload(event, scriptId);
-  if (payload !== undefined) sink.emit(payload);
-  if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
-}
-
-/** Converts a session's event to a stream payload. Returns undefined for an event that the stream does not contain. */
-export function sessionPayload(event: SessionEvent, scriptId: string | undefined): EventPayload | undefined {
-  const script = scriptId === undefined ? {} : { script_id: scriptId };
-  switch (event.type) {
-    case 'tool_call_start':
-      return {
-        type: 'tool_call_start',
-        call_id: event.callId,
-        ...script,
-        tool: event.tool,
-        input: event.input,
-        effect: event.effect,
-        ...(event.line === undefined ? {} : { line: event.line }),
-      };
-    case 'tool_call_done':
-      return {
-        type: 'tool_call_done',
-        call_id: event.operation.callId,
-        ...script,
-        operation: operationToItem(event.operation),
-      };
-    case 'approval_requested':
-      return { type: 'approval_requested', approval: approvalToEvent(event.request) };
-    case 'approval_resolved':
-      return {
-        type: 'approval_resolved',
-        approval_id: event.approvalId,
-        call_id: event.callId,
-        ...script,
-        decision: event.decision,
-        by: event.by,
-        ...(event.note === undefined ? {} : { note: event.note }),
-        ...(event.remember === undefined ? {} : { remember: event.remember }),
-        ...(event.replacedInputJson === undefined ? {} : { edited_input_json: event.inputJson }),
-      };
-    case 'progress':
-      if (scriptId === undefined) return undefined;
-      return {
-        type: 'script_progress',
-        script_id: scriptId,
-        message: event.message,
-        kind: event.kind,
-        ...(event.callId === undefined ? {} : { call_id: event.callId }),
-      };
-    case 'log':
-      if (scriptId === undefined) return undefined;
-      return {
-        type: 'script_log',
-        script_id: scriptId,
-        level: event.entry.level,
-        text: event.entry.text,
-        at_ms: event.entry.atMs,
-      };
-    case 'internal':
-      return undefined;
-  }
-}
-
-function approvalToEvent(request: ApprovalRequest) {
-  return {
-    approval_id: request.approvalId,
-    call_id: request.callId,
-    ...(request.scriptId === undefined ? {} : { script_id: request.scriptId }),
-    tool: request.tool,
-    input: request.input,
-    input_json: request.inputJson,
-    effect: request.effect,
-    ...(request.line === undefined ? {} : { line: request.line }),
-    ...(request.snippet === undefined ? {} : { snippet: request.snippet }),
-    ...(request.context === undefined ? {} : { context: request.context }),
-    ...(request.agents === undefined ? {} : { agents: request.agents }),
-    rendered: request.rendered,
-    ...(request.createdAt === undefined ? {} : { created_at: request.createdAt }),
-    ...(request.expiresAt === undefined ? {} : { expires_at: request.expiresAt }),
-  };
-}
-
-/** Emits the result of an operation as a plan if its tool shows plans. All plans of a run form one item in its log. */
-export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operation: Operation): void {
-  if (operation.status !== 'completed' || registry.get(operation.tool)?.shows !== 'plan') return;
-  const item = planItem(newId('item'), operation);
-  if (item === undefined) return;
-  sink.emit({ type: 'item_start', item_id: item.id, item_type: 'plan' });
-  sink.emit({ type: 'item_done', item_id: item.id, final_item: item });
-}
-
-/** Returns the plan item of an operation; undefined if the result is not a plan. */
-function planItem(id: string, { callId, result }: Operation): PlanItem | undefined {
-  const { plan, explanation } = (result ?? {}) as { plan?: unknown; explanation?: unknown };
-  const item = { type: 'plan', id, call_id: callId, steps: plan, explanation: explanation ?? '' };
-  return PlanItemSchema.safeParse(item).data;
-}
-
-export interface ContextFacts {
-  scriptId: string;
-  identity: RunIdentity;
-  /** The host's own members, which override the defaults. */
-  own: JsonObject;
-  limits: Limits;
-  mode: HarnessMode;
-  approvalsRequired: boolean;
 }
 
 /** Writes the `context` that scripts read. The constant part is serialized once. */
@@ -299,7 +106,7 @@ export class ContextWriter {
    * Returns the context as JSON text. If a name occurs twice, the last member counts, so the host cannot override
    * facts.
    */
-  write({ scriptId, identity, own, limits, mode, approvalsRequired }: ContextFacts): string {
+  write(scriptId: string, { identity, context, limits, mode, approvals, repeatsReadText }: RunContext): string {
     const members = JSON.stringify({
       conversationId: identity.threadId,
       sessionId: identity.runId,
@@ -307,13 +114,14 @@ export class ContextWriter {
       workingDirectory: '',
       provider: '',
       model: '',
-      ...own,
+      ...context,
       scriptId,
     });
-    return `${members.slice(0, -1)},${this.#ending(limits, mode, approvalsRequired)}`;
+    const text = `${members.slice(0, -1)},${this.#ending(limits, mode, approvals !== 'auto' || repeatsReadText)}`;
+    return repeatsReadText ? `${text.slice(0, -1)}${REPEATS}` : text;
   }
 
-  #ending(limits: Limits, mode: HarnessMode, required: boolean): string {
+  #ending(limits: Limits, mode: RunContext['mode'], required: boolean): string {
     let endings = this.#endings.get(limits);
     if (endings === undefined) this.#endings.set(limits, (endings = new Map()));
     const key = `${mode} ${required}`;

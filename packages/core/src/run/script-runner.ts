@@ -1,185 +1,140 @@
 import {
   RunInterruption,
   scriptFailure,
-  type ApprovalPolicy,
   type CompileResult,
   type CompiledScript,
   type HarnessMode,
-  type JsonObject,
-  type Limits,
   type Outcome,
-  type RunIdentity,
   type ScriptFailure,
   type ScriptExecutionItem,
   type ScriptFormat,
   type ScriptItemMembers,
   type ScriptLanguage,
 } from '../protocol/index.js';
-import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../session/index.js';
-import type { PayloadSink, ScriptEnd } from '../answer/index.js';
+import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../calls/session/index.js';
+import type { ScriptEnd } from '../answer/index.js';
+import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { newId, sha256 } from '../text/crypto.js';
-import { reportInternalError } from '../durability/services.js';
-import { StoreJournal } from '../durability/store-journal.js';
-import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from '../durability/suspensions.js';
-import { outcomeToOutputItem, renderOutcomeForModel } from '../history/index.js';
+import { reportInternalError } from './durability/services.js';
 import { present } from '../protocol/json.js';
+import { StoreJournal } from './durability/store-journal.js';
+import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from './durability/suspensions.js';
+import { outcomeToOutputItem, renderOutcomeForModel } from '../history/index.js';
 import { runSession, type HarnessServices } from './script-run.js';
 import { linkSavedScripts, runsSavedScripts } from './saved-scripts.js';
 
-/** One script to run. */
-export interface ScriptRequest extends ScriptText {
-  mode: HarnessMode;
-  limits: Limits;
-  approvals: ApprovalPolicy | undefined;
-  approvalExpiryMs: number | undefined;
-  app: unknown;
-  principal: string | undefined;
-  context: JsonObject;
-  signal: AbortSignal | undefined;
-  identity: RunIdentity;
-  sink: PayloadSink;
-  /** True: the script is part of an answer that continues after the script. */
-  inAnswer: boolean;
-  /** The id of the structured call that the script makes. */
-  callId?: string;
-}
-
 /** The end of a script. `refused`: the script was not resumed, and nothing happened. */
 export interface RunEnd extends ScriptEnd {
-  refused?: true;
+  refused?: true | undefined;
 }
 
 /** Compiles and runs one script, and emits its events. */
-export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
+export async function runText(services: HarnessServices, context: RunContext, text: ScriptText): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
   // The worker threads of the runtime start while the compiler's worker thread starts. Later calls of `warm` cost
   // nothing.
-  if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
-  const compiled = await compile(services, request);
-  const item = request.sink.hasListeners
-    ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined, scriptId), request.item)
+  if (context.mode === 'enabled') services.runtime.warm().catch(() => {});
+  const compiled = await compile(services, context, text);
+  const script = compiled.ok ? compiled.script : undefined;
+  const item = context.sink.hasListeners
+    ? announce(context.sink, executionItem(text, script, scriptId), text.item)
     : undefined;
-  if (compiled.ok && request.mode !== 'dry-run')
-    return runPrepared(services, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
+  if (compiled.ok && context.mode !== 'dry-run')
+    return runCompiledScript(services, context, {
+      text,
+      scriptId,
+      script: compiled.script,
+      cacheHit: compiled.cacheHit,
+      item,
+    });
   const end = compiled.ok ? {} : { error: compiled.failure };
   const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, services.runtime.name);
-  if (item !== undefined) announceOutcome(request.sink, item, outcome, reportSource(request));
+  if (item !== undefined) announceOutcome(context, item, outcome, text.source);
   return { outcome };
 }
 
 /** Compiles a script. If the harness is closed during the compilation, cancels the started item and rejects. */
-async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
+async function compile(services: HarnessServices, context: RunContext, text: ScriptText): Promise<CompileResult> {
+  const { app, principal, identity, limits, sink } = context;
   try {
-    const compiled = await services.compiler.compile(request.source, {
-      language: request.language,
-      maxSourceBytes: request.limits.maxSourceBytes,
+    const compiled = await services.compiler.compile(text.source, {
+      language: text.language,
+      maxSourceBytes: limits.maxSourceBytes,
       toolNames: services.toolNames,
-      ...(services.checker === undefined ? {} : { typeChecker: services.checker }),
+      typeChecker: services.checker,
+      principal,
     });
     if (!compiled.ok || !runsSavedScripts(services, compiled.script)) return compiled;
-    const { app, principal, identity, limits } = request;
     return await linkSavedScripts(services, compiled.script, { app, principal, threadId: identity.threadId }, limits);
   } catch (error) {
-    cancelStarted(request.sink, request.item, 'The harness was closed before the script started.');
+    cancelStarted(sink, text.item, 'The harness was closed before the script started.');
     throw error;
   }
 }
 
-function reportSource({ source, limits, mode }: Pick<ScriptRequest, 'source' | 'limits' | 'mode'>): ReportSource {
-  return { source, tokenBudget: limits.modelOutputTokens, mode };
-}
-
-interface Prepared {
+interface CompiledText {
+  text: ScriptText;
   scriptId: string;
   script: CompiledScript;
   cacheHit: boolean;
   item: ItemNames | undefined;
+  /** The id of the structured call that the script makes. */
+  callId?: string | undefined;
 }
 
 /** Runs a compiled script. */
-export async function runPrepared(
+export async function runCompiledScript(
   services: HarnessServices,
-  request: ScriptRequest,
-  { scriptId, script, cacheHit, item }: Prepared,
+  context: RunContext,
+  { text, scriptId, script, cacheHit, item, callId }: CompiledText,
 ): Promise<RunEnd> {
-  const { limits, principal, sink, identity, approvals, approvalExpiryMs, app, signal, callId } = request;
-  const journal =
-    services.keeping === undefined
-      ? undefined
-      : new StoreJournal(services.keeping, scriptId, 0, { identity, principal, callId, flushEvents: sink.flush });
-  const end = await runSession(services, {
-    approvals,
-    approvalExpiryMs,
-    app,
-    signal,
-    sink,
-    inAnswer: request.inAnswer,
+  const { keeping, toolNames } = services;
+  const journal = keeping && new StoreJournal(keeping, context, { scriptId, epoch: 0, callId });
+  const end = await runSession(services, context, {
     scriptId,
-    script,
+    compiled: script,
     cacheHit,
-    limits,
-    toolNames: services.toolNames,
-    contextJson: services.contexts.write({
-      scriptId,
-      identity,
-      own: request.context,
-      limits,
-      mode: request.mode,
-      approvalsRequired: approvals !== 'auto',
-    }),
-    principal,
+    toolNames,
+    contextJson: services.contexts.write(scriptId, context),
     seed: randomSeed(),
     clockMs: Date.now(),
     journal: journal ?? noopJournal,
   });
-  const { language, format } = request;
-  const frame =
-    callId === undefined ? { identity, language, format, item } : { identity, language, format, item, callId };
-  return endRun(services, {
-    end,
-    frame,
-    sink,
-    signal,
-    kept: { journal, epoch: 0 },
-    inAnswer: request.inAnswer,
-    reported: reportSource(request),
-  });
+  const { language, format, source } = text;
+  const frame = { identity: context.identity, language, format, item, callId };
+  return endRun(services, context, { end, frame, kept: { journal, epoch: 0 }, source });
+}
+
+/** The end of a script's session, and what its events and its suspension need. */
+interface EndedScript {
+  end: SessionEnd;
+  frame: ScriptFrame;
+  kept: ClaimedScript;
+  source: string;
 }
 
 /** Emits and stores the result of a run. */
 export async function endRun(
   services: HarnessServices,
-  run: {
-    end: SessionEnd;
-    frame: ScriptFrame;
-    sink: PayloadSink;
-    signal: AbortSignal | undefined;
-    kept: ClaimedScript;
-    /**
-     * True: the rest of the answer is not known yet, so the reader of the answer stores the suspension together with
-     * the rest.
-     */
-    inAnswer: boolean;
-    reported: ReportSource;
-  },
+  context: RunContext,
+  { end, frame, kept, source }: EndedScript,
 ): Promise<RunEnd> {
-  const { end, frame, sink, signal, kept, inAnswer, reported } = run;
   if (end.status !== 'suspended') {
-    await noteEnd(services, kept.journal, end, signal);
-    if (frame.item !== undefined) announceOutcome(sink, frame.item, end, reported);
+    if (kept.journal !== undefined) await noteEnd(services, kept.journal, end, context.signal);
+    if (frame.item !== undefined) announceOutcome(context, frame.item, end, source);
     return { outcome: end };
   }
   const pending = new PendingSuspension(services, end, frame, kept);
-  const nextSeq = sink.nextSeq + (frame.item === undefined ? 0 : 1);
+  const nextSeq = context.sink.nextSeq + (frame.item === undefined ? 0 : 1);
   let outcome: Outcome;
   try {
-    outcome = pending.outcome(inAnswer ? '' : await pending.seal(nextSeq, undefined));
+    outcome = pending.outcome(context.isInAnswer ? '' : await pending.seal(nextSeq, undefined));
   } catch (error) {
-    outcome = notKept(services, end, error, kept.journal);
-    await noteEnd(services, kept.journal, outcome, signal);
+    outcome = unsuspendedOutcome(services, end, error, kept.journal);
+    if (kept.journal !== undefined) await noteEnd(services, kept.journal, outcome, context.signal);
   }
-  if (frame.item !== undefined) announceOutcome(sink, frame.item, outcome, reported);
+  if (frame.item !== undefined) announceOutcome(context, frame.item, outcome, source);
   return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
 }
 
@@ -187,7 +142,7 @@ export async function endRun(
  * Returns the failure of a script that waits for decisions but cannot be suspended. With a store, the script is
  * interrupted and can be recovered.
  */
-function notKept(
+function unsuspendedOutcome(
   services: HarnessServices,
   end: SuspendedEnd,
   error: unknown,
@@ -213,11 +168,11 @@ function notKept(
 
 async function noteEnd(
   services: HarnessServices,
-  journal: StoreJournal | undefined,
+  journal: StoreJournal,
   outcome: Outcome,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (journal === undefined || outcome.status === 'suspended') return;
+  if (outcome.status === 'suspended') return;
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
@@ -245,14 +200,10 @@ function isInterrupted(services: HarnessServices, outcome: Outcome, signal: Abor
 }
 
 /** Emits the item of a block that cannot run, and an output with the reason. */
-export function reportUnrunnable(
-  request: ScriptText & { sink: PayloadSink; limits: Limits },
-  failure: ScriptFailure,
-): Outcome {
-  const { source, sink, limits } = request;
+export function reportUnrunnable(context: RunContext, text: ScriptText, failure: ScriptFailure): Outcome {
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
-  const item = announce(sink, executionItem(request, undefined), request.item);
-  announceOutcome(sink, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
+  const item = announce(context.sink, executionItem(text, undefined), text.item);
+  announceOutcome(context, item, outcome, text.source);
   return outcome;
 }
 
@@ -283,13 +234,6 @@ export interface ScriptText {
   format: ScriptFormat;
   /** Members that the host adds to the item. */
   item?: ScriptItemMembers | undefined;
-}
-
-/** The inputs of a report besides the outcome. */
-export interface ReportSource {
-  source: string;
-  tokenBudget: number;
-  mode?: HarnessMode;
 }
 
 export function executionItem(
@@ -336,14 +280,15 @@ function cancelStarted(sink: PayloadSink, members: ScriptItemMembers | undefined
 
 /** Emits a script's output. A suspended script has no output yet, so only its item gets the status `suspended`. */
 export function announceOutcome(
-  sink: PayloadSink,
+  { sink, limits, mode }: RunContext,
   { id: itemId, callId, reported }: ItemNames,
   outcome: Outcome,
-  from: ReportSource,
+  source: string,
 ): void {
   if (outcome.status === 'suspended') return announceStatus(sink, itemId, 'suspended');
   const id = newId('item');
   sink.emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
+  const from = { source, tokenBudget: limits.modelOutputTokens, mode };
   const report = reported === true ? { report: renderOutcomeForModel(outcome, from) } : {};
   const final = { ...outcomeToOutputItem(outcome, { id, callId }), ...report };
   sink.emit({ type: 'item_done', item_id: id, final_item: final });

@@ -1,2 +1,2 @@
 export { QuickJsPool, type QuickJsOptions } from './worker/pool.js';
-export { IsolatedVmPool, isolatedVmFile, isolatedVmInstall, type IsolatedVmOptions } from './isolated-vm/index.js';
+export { isolatedVmInstall, isolatedVmMissing, loadIsolatedVm } from './isolated-vm.js';

@@ -1,5 +1,5 @@
-export { createCompiler, restoreScript } from './compiler.js';
-export type { CompileOptions, Compiler, CompilerOptions, CompilerStats } from './compiler.js';
-export type { TypeChecker } from './type-checker/index.js';
-export { createDetector, detectScripts } from './detector.js';
-export type { Detector, DetectorEvent, DetectorOptions } from './detector.js';
+export { createCompiler, restoreScript } from './compile/compiler.js';
+export type { Compiler, CompilerStats } from './compile/compiler.js';
+export type { TypeChecker } from './check/index.js';
+export { createDetector } from './detect/detector.js';
+export type { Detector, DetectorEvent, DetectorOptions } from './detect/detector.js';

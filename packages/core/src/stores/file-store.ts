@@ -11,7 +11,7 @@ import {
   type ListQuery,
   type ScriptPage,
   type TakeOptions,
-  type Taken,
+  type ClaimedJournal,
   type ImageStore,
 } from '../protocol/index.js';
 import { ClaimFiles, stale, JournalFiles, type EpochCounts } from './script-files.js';
@@ -19,17 +19,26 @@ import type { JournalText } from './journal-text.js';
 import { checkScriptId, checkSha256, isSha256 } from './names.js';
 import { ScriptLister, StatusIndex } from './script-lists.js';
 import { ScriptWriter, type WriterStart } from './script-writer.js';
-import { files, StoreFolder, namesIn, readWhole, removeFile, statFile, syncFolder } from './store-folder.js';
+import {
+  files,
+  PrivateFolder,
+  namesIn,
+  readWhole,
+  removeFile,
+  statFile,
+  syncFolder,
+} from '../durable-files/private-folder.js';
 import { demandHash, packImage, unpackImage } from './image-bytes.js';
 
+/** Options of `fileStore`. */
 export interface FileStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
-  maxScriptBytes?: number;
+  maxScriptBytes?: number | undefined;
   /**
    * Asks the operating system whether the holder of a claim is alive, if this process and the holder share a machine, a
    * boot and a PID namespace. Otherwise, and if the option is false, the lease decides. Default true.
    */
-  knowsProcesses?: boolean;
+  knowsProcesses?: boolean | undefined;
 }
 
 /** Maximum number of scripts whose files stay open between two appends. */
@@ -38,9 +47,17 @@ const MAX_OPEN = 128;
 /**
  * Stores scripts in a folder on a local disk, for any number of processes of one user. Nothing is created before the
  * first write. No operation blocks the event loop.
+ *
+ * @example
+ *
+ * ```ts
+ * const store = fileStore('/var/lib/my-agent');
+ * const harness = createHarness({ tools: [getWeather], store });
+ * await recoverScripts(harness, store);
+ * ```
  */
 export function fileStore(folder: string, options: FileStoreOptions = {}): HarnessStore {
-  const own = new StoreFolder(resolve(folder));
+  const own = new PrivateFolder(resolve(folder));
   const scripts = new ScriptFiles(own, options);
   return {
     claim: new FileClaims(scripts),
@@ -61,7 +78,7 @@ class ScriptFiles {
   /** Ordered by use, least recent first. */
   readonly #writers = new Map<string, ScriptWriter>();
 
-  constructor(folder: StoreFolder, { maxScriptBytes = 64 * 1_048_576, knowsProcesses = true }: FileStoreOptions) {
+  constructor(folder: PrivateFolder, { maxScriptBytes = 64 * 1_048_576, knowsProcesses = true }: FileStoreOptions) {
     this.claims = new ClaimFiles(folder, knowsProcesses);
     this.journals = new JournalFiles(folder);
     this.index = new StatusIndex(folder);
@@ -73,7 +90,7 @@ class ScriptFiles {
    * The newest epoch. A power failure may have deleted the first claim but not the journal. In that case the journal
    * decides.
    */
-  async epochOf(scriptId: string): Promise<number> {
+  async newestEpoch(scriptId: string): Promise<number> {
     const [epoch, journal] = await Promise.all([this.claims.newestEpoch(scriptId), this.journals.size(scriptId)]);
     return epoch > 0 || journal.bytes === 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
   }
@@ -83,7 +100,7 @@ class ScriptFiles {
     const counts = await this.claims.counts(scriptId);
     const { text, bytes } = await this.journals.read(scriptId);
     const slot = text.slot === undefined ? undefined : await this.journals.readSlot(scriptId, text.slot);
-    return { lines: text.lines, slot, damage: damageOf(text, counts), text, bytes: bytes.length };
+    return { lines: text.lines, slot, damage: journalDamage(text, counts), text, bytes: bytes.length };
   }
 
   /** The writer of an epoch, until the claim is released. */
@@ -138,14 +155,14 @@ class FileClaims implements ClaimStore {
 
   async current(scriptId: string): Promise<Claim | undefined> {
     checkScriptId(scriptId);
-    const epoch = await this.scripts.epochOf(scriptId);
+    const epoch = await this.scripts.newestEpoch(scriptId);
     return epoch === 0 ? undefined : this.scripts.claims.claim(scriptId, epoch);
   }
 
-  async take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined> {
+  async take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<ClaimedJournal | undefined> {
     checkScriptId(scriptId);
     const { claims, index } = this.scripts;
-    if ((await this.scripts.epochOf(scriptId)) !== fromEpoch) return undefined;
+    if ((await this.scripts.newestEpoch(scriptId)) !== fromEpoch) return undefined;
     // defence: held-claims-need-force
     if (fromEpoch > 0 && options.force !== true && (await claims.claim(scriptId, fromEpoch)).isHeld) return undefined;
     const epoch = fromEpoch + 1;
@@ -247,13 +264,13 @@ async function orClose<Result>(file: number, act: () => Promise<Result>): Promis
 }
 
 /** Returns the damage of a journal, if any. `counts`: the appended batches, according to the claims. */
-function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): JournalDamage | undefined {
+function journalDamage(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): JournalDamage | undefined {
   if (text.gap !== undefined) return { message: text.gap, isUnflushedTail: false };
-  for (const [epoch, { appended, flushed, isOfAnotherBoot }] of counts) {
+  for (const [epoch, { appended, flushed, isOfThisBoot }] of counts) {
     const found = text.counts.get(epoch) ?? 0;
     if (found >= appended) continue;
     const message = `${appended - found} of its entries at the end of epoch ${epoch} are missing`;
-    return { message, isUnflushedTail: isOfAnotherBoot && found >= flushed };
+    return { message, isUnflushedTail: !isOfThisBoot && found >= flushed };
   }
   return undefined;
 }
@@ -263,9 +280,9 @@ function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): 
  * file.
  */
 class ImageFiles implements ImageStore {
-  readonly #folder: StoreFolder;
+  readonly #folder: PrivateFolder;
 
-  constructor(folder: StoreFolder) {
+  constructor(folder: PrivateFolder) {
     this.#folder = folder;
   }
 

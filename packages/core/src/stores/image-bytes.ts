@@ -17,7 +17,7 @@ export function packImage(bytes: Uint8Array): Promise<Uint8Array> {
 /** Decompresses an image; undefined if the data does not contain the image with this hash. */
 export async function unpackImage(sha256: string, packed: Uint8Array): Promise<Uint8Array | undefined> {
   const bytes = await unpack(packed, { maxOutputLength: MAX_IMAGE_BYTES }).catch(() => undefined);
-  return bytes !== undefined && hashOf(bytes) === sha256 ? bytes : undefined;
+  return bytes !== undefined && bytesHash(bytes) === sha256 ? bytes : undefined;
 }
 
 /**
@@ -26,10 +26,10 @@ export async function unpackImage(sha256: string, packed: Uint8Array): Promise<U
  */
 export function demandHash(sha256: string, bytes: Uint8Array): void {
   checkSha256(sha256);
-  if (hashOf(bytes) !== sha256)
+  if (bytesHash(bytes) !== sha256)
     throw new Error(`The bytes do not have the SHA-256 ${sha256}. Pass the hash of these bytes`);
 }
 
-function hashOf(bytes: Uint8Array): string {
+function bytesHash(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

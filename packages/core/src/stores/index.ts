@@ -1,13 +1,5 @@
 export { fileStore, type FileStoreOptions } from './file-store.js';
-export { withFileLock } from './file-lock.js';
-export { writePrivateFile } from './private-file.js';
 export { demandHash, packImage, unpackImage } from './image-bytes.js';
 export { checkJournalLines } from './journal-text.js';
-export { obtainKeyFile, readKeyFile, type KeyFileOptions } from './key-file.js';
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js';
-export type { MemoryStoresOptions } from './memory-database.js';
-export { memoryDocuments } from './memory-documents.js';
-export { memoryEventLog } from './memory-event-log.js';
-export { memoryStores, type MemoryStores } from './memory-stores.js';
 export { checkScriptId, checkSha256 } from './names.js';
-export { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';

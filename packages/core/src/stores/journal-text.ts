@@ -16,11 +16,8 @@ import { ToolscriptUsageError, type ScriptStatus } from '../protocol/index.js';
 // truncated batch has no dot and cannot get one from the next batch, which starts with its own head. Batches of an
 // older epoch after one of a newer epoch come from a process that lost its claim; they do not count. The batch numbers
 // of an epoch have no gaps: a missing number means lost data. A repeated number is a retry of the same batch.
-//
-// Journals of version 1 have batches without number and CRC ("3 {…}", "3*2 {…}" and "+{…}" for further lines).
 
 const HEAD = /^#(\d{1,16})\.(\d{1,12})\*(\d{1,9}) ([0-9a-f]{8})$/u;
-const HEAD_1 = /^(\d{1,16})(?:\*(\d{1,9}))? ([^]*)$/u;
 const SLOT = /^(slot-\d{1,16}-\d{1,12}) (\d{1,16}) ([0-9a-f]{8})$/u;
 
 /** The location of the current text of a script's slot. */
@@ -43,10 +40,7 @@ export interface JournalText {
   readonly slot: SlotReference | undefined;
   /** The newest epoch with a batch that counts; 0 if there is none. */
   readonly newestEpoch: number;
-  /**
-   * The next batch number of each epoch, which is the number of valid batches if none is missing. Batches of version 1
-   * are not counted.
-   */
+  /** The next batch number of each epoch, which is the number of valid batches if none is missing. */
   readonly counts: ReadonlyMap<number, number>;
   /** Describes batches that are missing in the middle; undefined if none is missing. */
   readonly gap: string | undefined;
@@ -64,8 +58,7 @@ export function writeBatch(epoch: number, number: number, { lines, status, slot 
 
 /** Throws a `ToolscriptUsageError` if a line cannot be stored. */
 export function checkJournalLines(lines: readonly string[]): void {
-  if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
-    throw new ToolscriptUsageError('A line of a journal must be well-formed text without line feeds');
+  if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line))) throw new ToolscriptUsageError('JOURNAL_LINE_INVALID');
 }
 
 /** The CRC-32 of the content, as eight hexadecimal digits. */
@@ -75,8 +68,7 @@ export function checksum(content: string | Uint8Array): string {
 
 interface Batch {
   readonly epoch: number;
-  /** Undefined for a batch of version 1. */
-  readonly number: number | undefined;
+  readonly number: number;
   readonly crc: string;
   readonly size: number;
   readonly parts: string[];
@@ -85,13 +77,10 @@ interface Batch {
 export function readJournalText(text: string): JournalText {
   const reader = new JournalReader();
   let batch: Batch | undefined;
-  let isOld = true;
   for (const line of text.split('\n')) {
     if (line === '.' && isWhole(batch)) reader.take(batch);
-    if (isPart(line, batch)) batch?.parts.push(line);
-    else batch = beginBatch(line) ?? (isOld ? beginBatch1(line) : undefined);
-    // After a numbered batch, lines that look like version 1 belong to a damaged batch.
-    isOld &&= batch?.number === undefined;
+    if (/^[+!@]/u.test(line)) batch?.parts.push(line);
+    else batch = beginBatch(line);
   }
   return reader;
 }
@@ -107,7 +96,7 @@ class JournalReader implements JournalText {
   take(batch: Batch): void {
     // defence: batches-below-a-fence-do-not-count
     if (batch.epoch < this.newestEpoch) return;
-    if (batch.number !== undefined && !this.#isNext(batch.epoch, batch.number)) return;
+    if (!this.#isNext(batch.epoch, batch.number)) return;
     this.newestEpoch = batch.epoch;
     for (const part of batch.parts) this.#takePart(part);
   }
@@ -136,7 +125,6 @@ function readSlotReference(text: string): SlotReference | undefined {
 
 function isWhole(batch: Batch | undefined): batch is Batch {
   if (batch === undefined || batch.parts.length !== batch.size) return false;
-  if (batch.number === undefined) return true;
   const name = `${batch.epoch}.${batch.number}*${batch.size}`;
   return checksum(`${name}\n${batch.parts.map((part) => `${part}\n`).join('')}`) === batch.crc;
 }
@@ -146,15 +134,4 @@ function beginBatch(line: string): Batch | undefined {
   const [, epoch, number, size, crc] = HEAD.exec(line) ?? [];
   if (epoch === undefined || crc === undefined) return undefined;
   return { epoch: Number(epoch), number: Number(number), crc, size: Number(size), parts: [] };
-}
-
-function beginBatch1(line: string): Batch | undefined {
-  const [, epoch, size = '1', first = ''] = HEAD_1.exec(line) ?? [];
-  if (epoch === undefined) return undefined;
-  const parts = size === '0' ? [] : [`+${first}`];
-  return { epoch: Number(epoch), number: undefined, crc: '', size: Number(size), parts };
-}
-
-function isPart(line: string, batch: Batch | undefined): boolean {
-  return line.startsWith('+') || (batch?.number !== undefined && (line.startsWith('!') || line.startsWith('@')));
 }

@@ -13,19 +13,28 @@ import {
   type ScriptStatus,
   type ListedScript,
   type TakeOptions,
-  type Taken,
+  type ClaimedJournal,
 } from '../protocol/index.js';
 import { demandHash } from './image-bytes.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
-import { fits, nameOf } from './script-lists.js';
+import { fits, statusEntryName } from './script-lists.js';
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
-  maxScriptBytes?: number;
+  maxScriptBytes?: number | undefined;
 }
 
-/** Stores scripts in memory: for tests. */
+/**
+ * Stores scripts in memory: for tests.
+ *
+ * @example
+ *
+ * ```ts
+ * const harness = createHarness({ tools: [getWeather], store: memoryStore() });
+ * ```
+ */
 export function memoryStore(options: MemoryStoreOptions = {}): HarnessStore {
   const scripts: Scripts = new Map();
   return {
@@ -66,12 +75,12 @@ class MemoryClaims implements ClaimStore {
     scriptId: string,
     fromEpoch: number,
     { owner, leaseMs, force = false, lines = [], status }: TakeOptions,
-  ): Promise<Taken | undefined> {
+  ): Promise<ClaimedJournal | undefined> {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId) ?? newScript();
     if (script.epoch !== fromEpoch || (isHeld(script) && !force)) return undefined;
     const text = writeBatch(fromEpoch + 1, 0, { lines, status });
-    const content = contentOf(script);
+    const content = journalContent(script);
     Object.assign(script, { epoch: fromEpoch + 1, owner, leaseMs, touchedAt: performance.now() });
     script.lines.push(...lines);
     script.status = status ?? script.status;
@@ -130,18 +139,18 @@ class MemoryJournals implements JournalStore {
   async read(scriptId: string): Promise<JournalContent | undefined> {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId);
-    return script === undefined || script.lines.length === 0 ? undefined : contentOf(script);
+    return script === undefined || script.lines.length === 0 ? undefined : journalContent(script);
   }
 
   async list(query: ListQuery = {}): Promise<ScriptPage> {
     const { after = '', limit = Number.POSITIVE_INFINITY } = query;
     const all = [...this.scripts]
       .map(([scriptId, script]) => storedScript(scriptId, script))
-      .toSorted((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1))
-      .filter((script) => fits(script, query) && positionOf(script) > after);
+      .toSorted((one, other) => (scriptPosition(one) < scriptPosition(other) ? -1 : 1))
+      .filter((script) => fits(script, query) && scriptPosition(script) > after);
     const scripts = all.slice(0, limit);
     const last = scripts.at(-1);
-    return { scripts, ...(last === undefined || all.length === scripts.length ? {} : { next: positionOf(last) }) };
+    return { scripts, ...(last === undefined || all.length === scripts.length ? {} : { next: scriptPosition(last) }) };
   }
 
   async delete(scriptId: string): Promise<void> {
@@ -196,7 +205,7 @@ function isHeld({ touchedAt, leaseMs }: Script): boolean {
   return touchedAt !== undefined && performance.now() - touchedAt <= leaseMs;
 }
 
-function contentOf({ lines, slot }: Script): JournalContent {
+function journalContent({ lines, slot }: Script): JournalContent {
   return { lines: [...lines], slot, damage: undefined };
 }
 
@@ -207,8 +216,8 @@ function storedScript(scriptId: string, script: Script): ListedScript {
   return { scriptId, ...status, state: state === 'running' ? awake : state, updatedAtMs, bytes };
 }
 
-function positionOf({ updatedAtMs, scriptId }: ListedScript): string {
-  return nameOf(updatedAtMs, scriptId);
+function scriptPosition({ updatedAtMs, scriptId }: ListedScript): string {
+  return statusEntryName(updatedAtMs, scriptId);
 }
 
 function change(scripts: Scripts, scriptId: string, script: Script): void {

@@ -1,6 +1,12 @@
 import { join } from 'node:path';
-import { isScriptId, StaleEpochError, type Claim } from '../protocol/index.js';
-import { isAlive, isOfAnotherBoot, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';
+import { StaleEpochError, type Claim } from '../protocol/index.js';
+import {
+  isHeld,
+  isOfThisBoot,
+  ownIdentity,
+  parseIdentity,
+  type ProcessIdentity,
+} from '../durable-files/process-identity.js';
 import {
   files,
   hasCode,
@@ -13,8 +19,8 @@ import {
   createFile,
   openForAppend,
   statFile,
-  type StoreFolder,
-} from './store-folder.js';
+  type PrivateFolder,
+} from '../durable-files/private-folder.js';
 import { checksum, readJournalText, type JournalText, type SlotReference } from './journal-text.js';
 
 /** The lease of a claim whose file contains no valid lease. */
@@ -27,7 +33,7 @@ const HEAD = /^(\d{12}) (\d{12}) ([hr])\n/u;
 
 /** The content of a claim's file. */
 interface ClaimFile {
-  /** Batches of the epoch in the journal, and how many of them were flushed. Undefined in version 1. */
+  /** Batches of the epoch in the journal, and how many of them were flushed. Undefined if the file is damaged. */
   readonly counts: EpochCounts | undefined;
   readonly isReleased: boolean;
   readonly owner: string;
@@ -40,8 +46,8 @@ interface ClaimFile {
 export interface EpochCounts {
   readonly appended: number;
   readonly flushed: number;
-  /** Whether the machine has rebooted since the holder wrote, or the holder ran on another machine. */
-  readonly isOfAnotherBoot: boolean;
+  /** Whether the holder wrote on this machine after its last start. True if the holder is unknown. */
+  readonly isOfThisBoot: boolean;
 }
 
 /**
@@ -53,17 +59,16 @@ export interface EpochCounts {
  *     {"owner":"…","leaseMs":30000,…}  the holder
  *
  * The counts reveal a lost journal tail. The file's modification time is the time of the holder's last write, such as a
- * renewal. Version 1 stored only the identity of the holder, and released a claim with a second file
- * `<epoch>.released`.
+ * renewal.
  */
 export class ClaimFiles {
-  readonly #folder: StoreFolder;
+  readonly #folder: PrivateFolder;
   readonly #knowsProcesses: boolean;
   /** Claims that this process released although it could not write their files. */
-  readonly #released = new Set<string>();
+  readonly #releasedClaims = new Set<string>();
 
   /** `knowsProcesses`: whether to ask the operating system if a holder is alive. */
-  constructor(folder: StoreFolder, knowsProcesses: boolean) {
+  constructor(folder: PrivateFolder, knowsProcesses: boolean) {
     this.#folder = folder;
     this.#knowsProcesses = knowsProcesses;
   }
@@ -102,7 +107,7 @@ export class ClaimFiles {
   async #create(scriptId: string, epoch: number, holder: string): Promise<number | undefined> {
     const { path: partial, file } = await this.#folder.openPartial();
     try {
-      await writeWhole(file, headOf(0, 0) + holder);
+      await writeWhole(file, claimHead(0, 0) + holder);
       await this.#folder.within(['claims', scriptId], () => files.link(partial, this.#path(scriptId, `${epoch}`)));
       return file;
     } catch (error) {
@@ -152,10 +157,10 @@ export class ClaimFiles {
   async release(scriptId: string, epoch: number, open?: number): Promise<void> {
     const key = `${scriptId}/${epoch}`;
     const writeReleased = (file: number) => writeWhole(file, 'r', FLAG_AT);
-    this.#released.add(key);
+    this.#releasedClaims.add(key);
     if (open === undefined) await this.#onFile(scriptId, epoch, writeReleased);
     else await writeReleased(open);
-    this.#released.delete(key);
+    this.#releasedClaims.delete(key);
   }
 
   async demandCurrent(scriptId: string, epoch: number): Promise<void> {
@@ -170,10 +175,6 @@ export class ClaimFiles {
       if (counts !== undefined) found.set(epoch, counts);
     }
     return found;
-  }
-
-  async scriptIds(): Promise<readonly string[]> {
-    return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
   }
 
   /**
@@ -202,10 +203,8 @@ export class ClaimFiles {
   }
 
   #isHeld(scriptId: string, epoch: number, file: ClaimFile): boolean {
-    if (file.isReleased || this.#released.has(`${scriptId}/${epoch}`)) return false;
-    const lives = this.#knowsProcesses && file.holder !== undefined ? isAlive(file.holder, ownIdentity()) : undefined;
-    // The absolute value rejects modification times far in the future, which result from a changed clock.
-    return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
+    if (file.isReleased || this.#releasedClaims.has(`${scriptId}/${epoch}`)) return false;
+    return isHeld(this.#knowsProcesses ? file.holder : undefined, file.touchedAtMs, file.leaseMs);
   }
 
   /** Reads the file of a claim; undefined if there is none. */
@@ -216,7 +215,6 @@ export class ClaimFiles {
     const [head = '', appended, flushed, flag] = HEAD.exec(text) ?? [];
     const rest = text.slice(head.length);
     const holder = parseIdentity(rest);
-    const isOld = head === '' && (await this.#hasOldRelease(scriptId, epoch));
     return {
       counts:
         appended === undefined
@@ -224,17 +222,13 @@ export class ClaimFiles {
           : {
               appended: Number(appended),
               flushed: Number(flushed),
-              isOfAnotherBoot: holder !== undefined && isOfAnotherBoot(holder, ownIdentity()),
+              isOfThisBoot: holder === undefined || isOfThisBoot(holder),
             },
-      isReleased: flag === 'r' || isOld,
+      isReleased: flag === 'r',
       ...readTerms(rest),
       holder,
       touchedAtMs: found.stat.mtimeMs,
     };
-  }
-
-  async #hasOldRelease(scriptId: string, epoch: number): Promise<boolean> {
-    return (await namesIn(this.#path(scriptId))).includes(`${epoch}.released`);
   }
 
   /** Runs `act` on the file of a claim. Returns false if there is no such file. */
@@ -260,7 +254,7 @@ export function stale(scriptId: string, epoch: number): StaleEpochError {
   );
 }
 
-function headOf(appended: number, flushed: number): string {
+function claimHead(appended: number, flushed: number): string {
   return `${digits(appended)} ${digits(flushed)} h\n`;
 }
 
@@ -285,9 +279,9 @@ const SUFFIX = '.jsonl';
  * Each new text of the slot is a new file; the batch named in the file's name refers to the file.
  */
 export class JournalFiles {
-  readonly #folder: StoreFolder;
+  readonly #folder: PrivateFolder;
 
-  constructor(folder: StoreFolder) {
+  constructor(folder: PrivateFolder) {
     this.#folder = folder;
   }
 
@@ -313,13 +307,6 @@ export class JournalFiles {
     return stat?.isFile() === true
       ? { bytes: stat.size, changedAtMs: stat.mtimeMs }
       : { bytes: 0, changedAtMs: undefined };
-  }
-
-  async scriptIds(): Promise<readonly string[]> {
-    return (await namesIn(this.folder))
-      .filter((name) => name.endsWith(SUFFIX))
-      .map((name) => name.slice(0, -SUFFIX.length))
-      .filter(isScriptId);
   }
 
   async delete(scriptId: string): Promise<void> {

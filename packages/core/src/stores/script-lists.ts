@@ -9,7 +9,6 @@ import {
 } from '../protocol/index.js';
 import type { ClaimFiles, JournalFiles } from './script-files.js';
 import { checksum, type JournalText } from './journal-text.js';
-import { statusOfVersion1 } from './version-1.js';
 import {
   createFile,
   files,
@@ -18,8 +17,8 @@ import {
   readSmall,
   removeFile,
   statFile,
-  type StoreFolder,
-} from './store-folder.js';
+  type PrivateFolder,
+} from '../durable-files/private-folder.js';
 
 /** Number of files read concurrently. */
 const AT_ONCE = 32;
@@ -39,7 +38,7 @@ export class ScriptLister {
   readonly #claims: ClaimFiles;
   readonly #journals: JournalFiles;
   readonly #index: StatusIndex;
-  readonly #contentOf: (scriptId: string) => Promise<Content>;
+  readonly #readContent: (scriptId: string) => Promise<Content>;
 
   constructor(
     claims: ClaimFiles,
@@ -50,7 +49,7 @@ export class ScriptLister {
     this.#claims = claims;
     this.#journals = journals;
     this.#index = index;
-    this.#contentOf = contentOf;
+    this.#readContent = contentOf;
   }
 
   /** Copies a resting state from the journal to the index. */
@@ -67,7 +66,6 @@ export class ScriptLister {
     after = '',
     limit = Number.POSITIVE_INFINITY,
   }: ListQuery): Promise<ScriptPage> {
-    await this.#complete();
     const awake = await this.#awake();
     const scripts: ListedScript[] = [];
     let position = after;
@@ -79,11 +77,11 @@ export class ScriptLister {
         for (const [index, script] of found.entries()) {
           if (script === undefined || !fits(script, { state, principal, threadId })) continue;
           scripts.push(script);
-          if (scripts.length === limit) return { scripts, next: positionOf(part[start + index]!) };
+          if (scripts.length === limit) return { scripts, next: listPosition(part[start + index]!) };
         }
       }
       if (part.length < max) return { scripts };
-      position = positionOf(part.at(-1)!);
+      position = listPosition(part.at(-1)!);
     }
   }
 
@@ -102,9 +100,9 @@ export class ScriptLister {
       .flat()
       .filter(({ scriptId }) => !known.has(scriptId))
       .map((entry) => ({ ...entry, look: () => this.#resting(entry) }));
-    const all = [...resting, ...awake.filter((candidate) => positionOf(candidate) > after)];
+    const all = [...resting, ...awake.filter((candidate) => listPosition(candidate) > after)];
     if (states.length !== 1 || all.length > resting.length)
-      all.sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1));
+      all.sort((one, other) => (listPosition(one) < listPosition(other) ? -1 : 1));
     return all.slice(0, max);
   }
 
@@ -120,7 +118,10 @@ export class ScriptLister {
   }
 
   async #resting(entry: IndexEntry): Promise<ListedScript | undefined> {
-    const [record, { bytes }] = await Promise.all([this.#index.recordOf(entry), this.#journals.size(entry.scriptId)]);
+    const [record, { bytes }] = await Promise.all([
+      this.#index.statusRecord(entry),
+      this.#journals.size(entry.scriptId),
+    ]);
     // A journal of a different size has changed since the record was written.
     if (record?.bytes === bytes) return record;
     const script = await this.#look(entry.scriptId);
@@ -134,35 +135,25 @@ export class ScriptLister {
     const claim = epoch === 0 ? undefined : await this.#claims.claim(scriptId, epoch);
     const { changedAtMs } = await this.#journals.size(scriptId);
     if (claim === undefined && changedAtMs === undefined) {
-      await this.#index.deleted(scriptId);
+      await this.#index.dropStaleMark(scriptId);
       return undefined;
     }
     const updatedAtMs = changedAtMs ?? (await this.#claims.changedAtMs(scriptId, epoch)) ?? 0;
-    const content = await this.#contentOf(scriptId).catch(() => undefined);
+    const content = await this.#readContent(scriptId).catch(() => undefined);
     // The journal is a link or a folder, or the disk has failed. The list must still contain the other scripts.
     if (content === undefined) return { scriptId, state: 'damaged', updatedAtMs, bytes: 0 };
     const { text, damage, bytes } = content;
-    const { state: said, ...status } = text.status ?? statusOfVersion1(text.lines);
+    const { state: said, ...status } = text.status ?? { state: 'running' as const };
     if (damage !== undefined) return { scriptId, ...status, state: 'damaged', updatedAtMs, bytes };
     if (said === 'running')
       return { scriptId, ...status, state: claim?.isHeld === true ? 'running' : 'interrupted', updatedAtMs, bytes };
     await this.rest(scriptId, { state: said, ...status }, updatedAtMs);
     return { scriptId, ...status, state: said, updatedAtMs, bytes };
   }
-
-  /** Adds scripts of earlier versions, which have no index. */
-  async #complete(): Promise<void> {
-    if (await this.#index.isComplete()) return;
-    const all = new Set([...(await this.#claims.scriptIds()), ...(await this.#journals.scriptIds())]);
-    if (all.size === 0) return;
-    for (const scriptId of all)
-      if ((await this.#index.record(scriptId)) === undefined) await this.#index.running(scriptId);
-    await this.#index.setComplete();
-  }
 }
 
-function positionOf({ updatedAtMs, scriptId }: { updatedAtMs: number; scriptId: string }): string {
-  return nameOf(updatedAtMs, scriptId);
+function listPosition({ updatedAtMs, scriptId }: { updatedAtMs: number; scriptId: string }): string {
+  return statusEntryName(updatedAtMs, scriptId);
 }
 
 export function fits(script: ListedScript, { state, principal, threadId }: ListQuery): boolean {
@@ -198,6 +189,9 @@ export interface IndexEntry {
 /** The digits of a time in base 36; nine digits suffice until the year 5188. */
 const TIME_DIGITS = 9;
 
+/** Age of a mark, in ms, after which no process is still about to claim the script. */
+const STALE_MARK_MS = 3_600_000;
+
 /**
  * An index that makes lists cheap. It is derived from the journal, which is authoritative:
  *
@@ -210,10 +204,10 @@ const TIME_DIGITS = 9;
  * the journal of each such script. A script under `suspended` or `ended`, and not under `running`, is at rest.
  */
 export class StatusIndex {
-  readonly #folder: StoreFolder;
+  readonly #folder: PrivateFolder;
   readonly #listings = new FolderListings();
 
-  constructor(folder: StoreFolder) {
+  constructor(folder: PrivateFolder) {
     this.#folder = folder;
   }
 
@@ -226,7 +220,7 @@ export class StatusIndex {
   /** Marks the script as no longer at rest. Call this method after a successful claim. */
   async wake(scriptId: string): Promise<void> {
     const before = await this.record(scriptId);
-    if (before !== undefined) await removeFile(this.#pathOf(before));
+    if (before !== undefined) await removeFile(this.#entryPath(before));
   }
 
   /**
@@ -239,7 +233,7 @@ export class StatusIndex {
     await this.wake(scriptId);
     await files.rename(await this.#folder.createPartial(writeRecord(record)), this.#ownPath(scriptId));
     await this.#folder.within(['status', record.state], () =>
-      files.link(this.#ownPath(scriptId), this.#pathOf(record)),
+      files.link(this.#ownPath(scriptId), this.#entryPath(record)),
     );
     await this.#sleep(scriptId);
   }
@@ -262,8 +256,8 @@ export class StatusIndex {
     return readRecord(await readSmall(this.#ownPath(scriptId)));
   }
 
-  async recordOf(entry: IndexEntry): Promise<StatusRecord | undefined> {
-    return readRecord(await readSmall(this.#pathOf(entry)));
+  async statusRecord(entry: IndexEntry): Promise<StatusRecord | undefined> {
+    return readRecord(await readSmall(this.#entryPath(entry)));
   }
 
   async runningIds(): Promise<readonly string[]> {
@@ -273,30 +267,26 @@ export class StatusIndex {
   /** At most `max` entries after `after`, oldest first. */
   async resting(state: RestingState, after: string, max: number): Promise<readonly IndexEntry[]> {
     const names = await this.#listings.names(this.#folder.path('status', state));
-    return smallest(names, after, max).flatMap((name) => entryOf(name, state));
+    return smallest(names, after, max).flatMap((name) => indexEntries(name, state));
   }
 
   /** Removes an entry whose script no longer exists. */
   async drop(entry: IndexEntry): Promise<void> {
-    await removeFile(this.#pathOf(entry));
+    await removeFile(this.#entryPath(entry));
   }
 
-  /** Whether the index covers every script. Stores of earlier versions have no index. */
-  async isComplete(): Promise<boolean> {
-    return (await namesIn(this.#folder.path('status'))).includes('complete');
-  }
-
-  async setComplete(): Promise<void> {
-    const path = this.#folder.path('status', 'complete');
-    await this.#folder.within(['status'], () => makeMark(path));
+  /** Removes the mark of a script that has neither a claim nor a journal, unless its claim may still be under way. */
+  async dropStaleMark(scriptId: string): Promise<void> {
+    const markedAtMs = (await statFile(this.#folder.path('status', 'running', scriptId)))?.mtimeMs;
+    if (markedAtMs !== undefined && Date.now() - markedAtMs > STALE_MARK_MS) await this.#sleep(scriptId);
   }
 
   async #sleep(scriptId: string): Promise<void> {
     await removeFile(this.#folder.path('status', 'running', scriptId));
   }
 
-  #pathOf({ state, updatedAtMs, scriptId }: IndexEntry): string {
-    return this.#folder.path('status', state, nameOf(updatedAtMs, scriptId));
+  #entryPath({ state, updatedAtMs, scriptId }: IndexEntry): string {
+    return this.#folder.path('status', state, statusEntryName(updatedAtMs, scriptId));
   }
 
   #ownPath(scriptId: string): string {
@@ -305,7 +295,7 @@ export class StatusIndex {
 }
 
 /** The name of an entry. Names sort by time, then by script. */
-export function nameOf(updatedAtMs: number, scriptId: string): string {
+export function statusEntryName(updatedAtMs: number, scriptId: string): string {
   return `${Math.max(0, Math.floor(updatedAtMs)).toString(36).padStart(TIME_DIGITS, '0')}.${scriptId}`;
 }
 
@@ -328,7 +318,7 @@ function smallest(names: readonly string[], after: string, max: number): readonl
   return best.sort().slice(0, max);
 }
 
-function entryOf(name: string, state: RestingState): IndexEntry[] {
+function indexEntries(name: string, state: RestingState): IndexEntry[] {
   const scriptId = name.slice(TIME_DIGITS + 1);
   const updatedAtMs = Number.parseInt(name.slice(0, TIME_DIGITS), 36);
   return name[TIME_DIGITS] === '.' && isScriptId(scriptId) && Number.isFinite(updatedAtMs)
@@ -364,17 +354,17 @@ const SETTLED_MS = 5_000;
  * that pages through them needs the names a hundred times.
  */
 class FolderListings {
-  readonly #known = new Map<string, { changedAtMs: number; names: readonly string[] }>();
+  readonly #knownListings = new Map<string, { changedAtMs: number; names: readonly string[] }>();
 
   /** The names in a folder; empty if there is no such folder. */
   async names(path: string): Promise<readonly string[]> {
     const changedAtMs = (await statFile(path))?.mtimeMs;
-    const known = this.#known.get(path);
+    const known = this.#knownListings.get(path);
     if (known !== undefined && known.changedAtMs === changedAtMs) return known.names;
     const names = await namesIn(path);
     if (changedAtMs !== undefined && Date.now() - changedAtMs > SETTLED_MS)
-      this.#known.set(path, { changedAtMs, names });
-    else this.#known.delete(path);
+      this.#knownListings.set(path, { changedAtMs, names });
+    else this.#knownListings.delete(path);
     return names;
   }
 }

@@ -1,16 +1,16 @@
 import { JournalFullError, StaleEpochError, ToolscriptUsageError } from '../protocol/index.js';
 import { stale, type ClaimFiles, type JournalFiles } from './script-files.js';
 import { writeBatch, type BatchParts, type SlotReference } from './journal-text.js';
-import { files, syncFolder, writeWhole } from './store-folder.js';
+import { files, syncFolder, writeWhole } from '../durable-files/private-folder.js';
 
 export interface WriteOptions {
   readonly lines: readonly string[];
-  readonly status?: BatchParts['status'];
+  readonly status?: BatchParts['status'] | undefined;
   /** The new text of the slot; null empties it. */
   readonly slot?: string | null | undefined;
   readonly flush?: boolean | undefined;
   /** True: the batch is written even without parts, so that later writes of older epochs do not count. */
-  readonly isFence?: boolean;
+  readonly isFence?: boolean | undefined;
   /** Maximum size of the journal and the slot. */
   readonly maxBytes: number;
 }
@@ -185,7 +185,7 @@ export class ScriptWriter {
         this.#bytes = size;
         break;
       }
-      // defence: appends-count-or-fail, without it: break;
+      // defence: appends-count-or-fail
       if (await this.#stands(text)) break;
     }
     this.#next += 1;

@@ -20,7 +20,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     const text = HOSTILE_TEXTS.join('|');
     const asked = { input: { text }, inputJson: JSON.stringify({ text }), rendered: text, line: 3, scriptId: 'scr_1' };
     const { request } = approvalDraft('apr_1', { ...asked, createdAt: 7, expiresAt: clock.nowMs + 5 });
-    await stores.runs.suspend(fence, [{ request }, approvalDraft('apr_2')]);
+    await stores.runs.suspend(fence, [{ request }, approvalDraft('apr_2', { createdAt: clock.nowMs })]);
     const found = await stores.threads.approval('apr_1');
     deepStrictEqual(found, {
       approvalId: 'apr_1',
@@ -53,7 +53,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     const all = await allPages(async (after) => {
       const { approvals, next } = await stores.threads.listApprovals({
         limit: 4,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       return { entries: approvals, next };
     });

@@ -2,7 +2,7 @@ import { deepStrictEqual, notStrictEqual, strictEqual } from 'node:assert/strict
 import { NotFoundError, ThreadBusyError, type ServiceStores, type Turn } from '../protocol/index.js';
 import {
   DONE,
-  eventOf,
+  runEvent,
   HOSTILE_TEXTS,
   heldRun,
   messagePayload,
@@ -18,14 +18,14 @@ async function endedTurn(stores: ServiceStores, threadId: string | undefined, te
   const thread = threadId === undefined ? { create: { title: 'T', workspace: '/w' } } : { threadId };
   const { turn, fence } = await heldRun(stores, { thread, input: userInput(text) });
   await stores.threads.append([
-    eventOf(turn, 0, messagePayload(`i_${text}`, `answer to ${text}`)),
-    eventOf(turn, 1, DONE),
+    runEvent(turn, 0, messagePayload(`i_${text}`, `answer to ${text}`)),
+    runEvent(turn, 1, DONE),
   ]);
   await stores.runs.finish(fence, { state: 'completed' });
   return turn;
 }
 
-async function textsOf({ threads }: ServiceStores, threadId: string): Promise<string[]> {
+async function threadTexts({ threads }: ServiceStores, threadId: string): Promise<string[]> {
   const { turns } = await threads.readItems(threadId);
   return turns.flatMap(({ items }) => items.map((item) => (item.type === 'message' ? item.content : item.type)));
 }
@@ -46,14 +46,14 @@ export const branchLaws: readonly StoresLaw[] = [
         runDraft({ thread: { create: { branchOf } }, input: userInput('else') }),
       );
       const expected = ['one', 'answer to one', 'two', 'answer to two'];
-      deepStrictEqual(await textsOf(stores, run.threadId), [...expected, 'else']);
+      deepStrictEqual(await threadTexts(stores, run.threadId), [...expected, 'else']);
       deepStrictEqual(await stores.threads.readItems(one.threadId), before);
       deepStrictEqual(await stores.threads.instructions(run.threadId), instructions);
       const thread = await stores.threads.get(run.threadId);
       deepStrictEqual([thread?.title, thread?.workspace, thread?.agentId], ['T', '/w', 'coder']);
       deepStrictEqual(thread?.branchOf, branchOf);
       const first = await stores.threads.create({ principal: 'ada', branchOf: { ...branchOf, turnId: one.turnId } });
-      deepStrictEqual(await textsOf(stores, first.threadId), []);
+      deepStrictEqual(await threadTexts(stores, first.threadId), []);
       const titled = await stores.threads.create({
         principal: 'ada',
         title: 'Other',
@@ -61,7 +61,7 @@ export const branchLaws: readonly StoresLaw[] = [
         branchOf: { ...branchOf, turnId: two.turnId },
       });
       deepStrictEqual(
-        [titled.title, titled.workspace, await textsOf(stores, titled.threadId)],
+        [titled.title, titled.workspace, await threadTexts(stores, titled.threadId)],
         ['Other', '', expected.slice(0, 2)],
       );
     },
@@ -77,11 +77,11 @@ export const branchLaws: readonly StoresLaw[] = [
     const { runId, turnId } = copy!;
     notStrictEqual(runId, one.runId);
     deepStrictEqual(copy, { ...original, runId, turnId, threadId });
-    const events = [eventOf(copy!, 0, messagePayload('i_one', 'answer to one')), eventOf(copy!, 1, DONE)];
+    const events = [runEvent(copy!, 0, messagePayload('i_one', 'answer to one')), runEvent(copy!, 1, DONE)];
     deepStrictEqual((await stores.threads.readEvents(runId)).events, events);
     strictEqual(await stores.runs.claim({ owner: 'w', leaseMs: 10 }), undefined);
     deepStrictEqual((await stores.threads.delete(one.threadId)).length, 2);
-    deepStrictEqual(await textsOf(stores, threadId), ['one', 'answer to one']);
+    deepStrictEqual(await threadTexts(stores, threadId), ['one', 'answer to one']);
     const again = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId } });
     deepStrictEqual(again.branchOf, { threadId, turnId });
   }),
@@ -110,7 +110,7 @@ export const branchLaws: readonly StoresLaw[] = [
     await refuses(() => stores.threads.create(branchOf(later.turn.turnId)), ThreadBusyError);
     strictEqual((await stores.threads.list()).threads.length, 1);
     const branch = await stores.threads.create(branchOf(open.turn.turnId));
-    deepStrictEqual(await textsOf(stores, branch.threadId), ['one', 'answer to one']);
+    deepStrictEqual(await threadTexts(stores, branch.threadId), ['one', 'answer to one']);
   }),
   storesLaw('the same request with an idempotency key creates one branch', async (stores) => {
     const { threadId, turnId } = await endedTurn(stores, undefined, 'one');

@@ -20,11 +20,11 @@ export function documentStoreConformance(): readonly StoresLaw[] {
 
 const ADA: DocumentScope = { kind: 'principal', id: 'ada' };
 
-function placeOf(name: string, change: Partial<DocumentPlace> = {}): DocumentPlace {
+function documentPlace(name: string, change: Partial<DocumentPlace> = {}): DocumentPlace {
   return { scope: ADA, kind: 'file', name, ...change };
 }
 
-const NOTES = placeOf('notes.md');
+const NOTES = documentPlace('notes.md');
 
 async function threadScope({ threads }: ServiceStores): Promise<DocumentScope> {
   const { threadId } = await threads.create({ principal: 'ada' });
@@ -49,7 +49,7 @@ const saveLaws: readonly StoresLaw[] = [
     deepStrictEqual(await documents.read(NOTES), { ...saved, text: 'zwö' });
     deepStrictEqual(await documents.versions(NOTES), [saved]);
     deepStrictEqual(await documents.list({ scope: ADA, kind: 'file' }), { documents: [saved] });
-    const plain = await documents.save({ ...placeOf('plain'), text: '' });
+    const plain = await documents.save({ ...documentPlace('plain'), text: '' });
     deepStrictEqual([plain.about, plain.bytes, 'expiresAt' in plain], [{}, 0, false]);
   }),
   storesLaw('names, texts and ids of scopes are read back unchanged, whatever they contain', async ({ documents }) => {
@@ -67,7 +67,7 @@ const saveLaws: readonly StoresLaw[] = [
       strictEqual(await documents.delete(place), true);
       strictEqual(await documents.read(place), undefined);
     }
-    const long = placeOf('\uffff'.repeat(256), { scope: { kind: 'workspace', id: '"'.repeat(1_024) } });
+    const long = documentPlace('\uffff'.repeat(256), { scope: { kind: 'workspace', id: '"'.repeat(1_024) } });
     await documents.save({ ...long, text: 'x' });
     strictEqual((await documents.read(long))?.text, 'x');
   }),
@@ -87,7 +87,7 @@ const saveLaws: readonly StoresLaw[] = [
   storesLaw('missing documents are undefined or empty', async ({ documents }) => {
     for (const id of ['none', 'thr_none', ...HOSTILE_TEXTS.filter((text) => text !== '')])
       for (const kind of ['principal', 'thread', 'workspace'] as const) {
-        const place = placeOf('x', { scope: { kind, id } });
+        const place = documentPlace('x', { scope: { kind, id } });
         strictEqual(await documents.read(place), undefined);
         deepStrictEqual(await documents.versions(place), []);
         deepStrictEqual(await documents.list({ scope: place.scope, kind: 'file' }), { documents: [] });
@@ -96,12 +96,12 @@ const saveLaws: readonly StoresLaw[] = [
   }),
   storesLaw('an invalid name, scope, kind, query or description is rejected', async ({ documents }) => {
     const places = [
-      placeOf(''),
-      placeOf('x'.repeat(257)),
-      placeOf('x', { scope: { kind: 'principal', id: '' } }),
-      placeOf('x', { scope: { kind: 'principal', id: 'x'.repeat(1_025) } }),
-      placeOf('x', { scope: { kind: 'team' as never, id: 'x' } }),
-      placeOf('x', { kind: 'film' as never }),
+      documentPlace(''),
+      documentPlace('x'.repeat(257)),
+      documentPlace('x', { scope: { kind: 'principal', id: '' } }),
+      documentPlace('x', { scope: { kind: 'principal', id: 'x'.repeat(1_025) } }),
+      documentPlace('x', { scope: { kind: 'team' as never, id: 'x' } }),
+      documentPlace('x', { kind: 'film' as never }),
     ];
     for (const place of places) {
       await refuses(() => documents.save({ ...place, text: '' }), ToolscriptUsageError);
@@ -153,7 +153,38 @@ const versionLaws: readonly StoresLaw[] = [
     strictEqual(await documents.delete(NOTES), true);
     strictEqual(await documents.delete(NOTES), false);
     deepStrictEqual(await documents.versions(NOTES), []);
-    strictEqual((await documents.save({ ...NOTES, text: 'again' })).version, 1);
+    strictEqual((await documents.save({ ...NOTES, text: 'again' })).version, 4);
+  }),
+  storesLaw('no number of a version is used twice, after a deletion and an expiry', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now, documentLimits: { documents: 1 } });
+    const { documents } = stores;
+    for (const scope of [ADA, await threadScope(stores)]) {
+      const place = documentPlace('a', { scope });
+      await documents.save({ ...place, text: '1' });
+      await documents.delete(place);
+      strictEqual(await documents.read(place, 1), undefined);
+      strictEqual((await documents.save({ ...place, text: '2', ifVersion: 0, expiresAt: clock.nowMs + 1 })).version, 2);
+      clock.nowMs += 1;
+      strictEqual((await documents.save({ ...place, text: '3', ifVersion: 0, expiresAt: clock.nowMs + 1 })).version, 3);
+      clock.nowMs += 1;
+      await documents.deleteExpired();
+      strictEqual(await documents.delete(place), false);
+      strictEqual((await documents.save({ ...place, text: '4', ifVersion: 0 })).version, 4);
+      await documents.delete(place);
+      deepStrictEqual(await documents.list({ scope, kind: 'file' }), { documents: [] });
+      strictEqual((await documents.save({ ...documentPlace('b', { scope }), text: '' })).version, 1);
+    }
+  }),
+  storesLaw('the numbers of many deleted names are higher than those that were used', async (_, makeStores) => {
+    const { documents } = await makeStores({ documentLimits: { documents: 2 } });
+    await documents.save({ ...NOTES, text: 'one' });
+    await documents.save({ ...NOTES, text: 'two' });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await documents.delete(name === 'a' ? NOTES : documentPlace(String.fromCodePoint(name.codePointAt(0)! - 1)));
+      await documents.save({ ...documentPlace(name), text: name });
+    }
+    ok((await documents.save({ ...NOTES, text: 'three' })).version > 2);
   }),
   storesLaw('only the newest versions are stored', async (_, makeStores) => {
     const { documents } = await makeStores({ documentLimits: { versions: 2 } });
@@ -196,8 +227,8 @@ const versionLaws: readonly StoresLaw[] = [
 const listLaws: readonly StoresLaw[] = [
   storesLaw('names are listed in code unit order, each once, and by prefix', async ({ documents }) => {
     const names = ['B', 'a', 'a/1', 'a/2', 'aé', 'b', 'Z\0', '😀', '\uff5e', '\ud800', 'a%', 'a_'];
-    for (const name of names) await documents.save({ ...placeOf(name), text: 'one' });
-    await documents.save({ ...placeOf('a'), text: 'newest' });
+    for (const name of names) await documents.save({ ...documentPlace(name), text: 'one' });
+    await documents.save({ ...documentPlace('a'), text: 'newest' });
     const sorted = names.toSorted((left, right) => (left < right ? -1 : 1));
     deepStrictEqual(await namesIn(documents, ADA), sorted);
     for (const prefix of ['a', 'a/', 'a%', '\ud800', '\ud83d', 'x', 'Z\0'])
@@ -211,7 +242,7 @@ const listLaws: readonly StoresLaw[] = [
           scope: ADA,
           kind: 'file',
           limit,
-          ...(after === undefined ? {} : { after }),
+          after,
         });
         ok(page.documents.length <= limit);
         return { entries: page.documents, next: page.next };
@@ -231,12 +262,12 @@ const limitLaws: readonly StoresLaw[] = [
     await refuses(() => documents.save({ ...NOTES, text: 'zwö' }), DocumentLimitError);
     await documents.save({ ...NOTES, text: 'one' });
     await refuses(() => documents.save({ ...NOTES, text: 'two' }), DocumentLimitError);
-    await documents.save({ ...placeOf('b'), text: '' });
-    await refuses(() => documents.save({ ...placeOf('c'), text: '' }), DocumentLimitError);
-    strictEqual((await documents.save({ ...placeOf('b'), text: 'x' })).version, 2);
-    await documents.save({ ...placeOf('c', { kind: 'value' }), text: 'two' });
+    await documents.save({ ...documentPlace('b'), text: '' });
+    await refuses(() => documents.save({ ...documentPlace('c'), text: '' }), DocumentLimitError);
+    strictEqual((await documents.save({ ...documentPlace('b'), text: 'x' })).version, 2);
+    await documents.save({ ...documentPlace('c', { kind: 'value' }), text: 'two' });
     await documents.delete(NOTES);
-    await documents.save({ ...placeOf('c'), text: 'two' });
+    await documents.save({ ...documentPlace('c'), text: 'two' });
     deepStrictEqual(await namesIn(documents, ADA), ['b', 'c']);
   }),
   storesLaw('a text of 5 000 000 bytes is stored, and a longer text is refused', async ({ documents }) => {
@@ -253,7 +284,7 @@ const expiryLaws: readonly StoresLaw[] = [
     const { documents } = await makeStores({ now: clock.now, documentLimits: { documents: 2, totalBytes: 20 } });
     const draft = { ...NOTES, text: 'x'.repeat(10), expiresAt: clock.nowMs + 10 };
     await documents.save(draft);
-    const other = placeOf('other');
+    const other = documentPlace('other');
     const repeated = { ...other, text: 'x', idempotencyKey: 'k' };
     await documents.save({ ...repeated, expiresAt: clock.nowMs + 10 });
     clock.nowMs += 9;
@@ -263,20 +294,20 @@ const expiryLaws: readonly StoresLaw[] = [
     deepStrictEqual(await documents.versions(NOTES), []);
     deepStrictEqual(await namesIn(documents, ADA), []);
     strictEqual(await documents.delete(NOTES), false);
-    deepStrictEqual((await documents.save({ ...repeated, text: 'new' })).version, 1);
+    deepStrictEqual((await documents.save({ ...repeated, text: 'new' })).version, 2);
     strictEqual((await documents.read(other))?.text, 'new');
-    strictEqual((await documents.save({ ...placeOf('third'), text: 'x'.repeat(17) })).version, 1);
+    strictEqual((await documents.save({ ...documentPlace('third'), text: 'x'.repeat(17) })).version, 1);
   }),
   storesLaw('the newest version decides when a document expires', async (_, makeStores) => {
     const clock = new TestClock();
     const { documents } = await makeStores({ now: clock.now });
     await documents.save({ ...NOTES, text: 'one', expiresAt: clock.nowMs + 10 });
     await documents.save({ ...NOTES, text: 'two' });
-    await documents.save({ ...placeOf('b'), text: 'one' });
-    await documents.save({ ...placeOf('b'), text: 'two', expiresAt: clock.nowMs + 10 });
+    await documents.save({ ...documentPlace('b'), text: 'one' });
+    await documents.save({ ...documentPlace('b'), text: 'two', expiresAt: clock.nowMs + 10 });
     clock.nowMs += 10;
     strictEqual((await documents.read(NOTES, 1))?.text, 'one');
-    strictEqual(await documents.read(placeOf('b'), 1), undefined);
+    strictEqual(await documents.read(documentPlace('b'), 1), undefined);
   }),
   storesLaw('expired documents are deleted, and no others', async (_, makeStores) => {
     const clock = new TestClock();
@@ -290,7 +321,7 @@ const expiryLaws: readonly StoresLaw[] = [
         ['ever', undefined],
       ] as const)
         await documents.save({
-          ...placeOf(name, { scope }),
+          ...documentPlace(name, { scope }),
           text: name,
           ...(expiresAt === undefined ? {} : { expiresAt: clock.nowMs + expiresAt }),
         });
@@ -307,7 +338,7 @@ const threadLaws: readonly StoresLaw[] = [
     const { documents, threads } = stores;
     for (const id of ['thr_none', 'a\0', '../x'])
       await refuses(
-        () => documents.save({ ...placeOf('x', { scope: { kind: 'thread', id } }), text: '' }),
+        () => documents.save({ ...documentPlace('x', { scope: { kind: 'thread', id } }), text: '' }),
         NotFoundError,
       );
     const [scope, other] = [await threadScope(stores), await threadScope(stores)];
@@ -320,7 +351,7 @@ const threadLaws: readonly StoresLaw[] = [
       strictEqual(await documents.read({ scope, kind, name: 'x' }), undefined);
       for (const one of all.slice(1)) strictEqual((await documents.read({ scope: one, kind, name: 'x' }))?.text, 'x');
     }
-    await refuses(() => documents.save({ ...placeOf('x', { scope }), text: '' }), NotFoundError);
+    await refuses(() => documents.save({ ...documentPlace('x', { scope }), text: '' }), NotFoundError);
   }),
   storesLaw('a branch begins with the versions that were saved before its branch point', async (_, makeStores) => {
     const clock = new TestClock();
@@ -328,23 +359,28 @@ const threadLaws: readonly StoresLaw[] = [
     const { documents, threads } = stores;
     const first = await heldRun(stores);
     const scope: DocumentScope = { kind: 'thread', id: first.run.threadId };
-    await documents.save({ ...placeOf('a', { scope }), text: 'a1', about: { of: 'a1' }, expiresAt: clock.nowMs + 100 });
+    await documents.save({
+      ...documentPlace('a', { scope }),
+      text: 'a1',
+      about: { of: 'a1' },
+      expiresAt: clock.nowMs + 100,
+    });
     await documents.save({ scope, kind: 'value', name: 'v', text: '1' });
     await stores.runs.finish(first.fence, { state: 'completed' });
     clock.nowMs += 10;
     const second = await heldRun(stores, { thread: { threadId: scope.id } });
     clock.nowMs += 10;
-    await documents.save({ ...placeOf('a', { scope }), text: 'a2' });
-    await documents.save({ ...placeOf('b', { scope }), text: 'b1' });
+    await documents.save({ ...documentPlace('a', { scope }), text: 'a2' });
+    await documents.save({ ...documentPlace('b', { scope }), text: 'b1' });
     const branchOf = { threadId: scope.id, turnId: second.turn.turnId };
     const { threadId } = await threads.create({ principal: 'ada', branchOf });
     const copy: DocumentScope = { kind: 'thread', id: threadId };
     deepStrictEqual(await namesIn(documents, copy), ['a']);
-    const original = await documents.read(placeOf('a', { scope }), 1);
-    deepStrictEqual(await documents.read(placeOf('a', { scope: copy })), { ...original, scope: copy });
+    const original = await documents.read(documentPlace('a', { scope }), 1);
+    deepStrictEqual(await documents.read(documentPlace('a', { scope: copy })), { ...original, scope: copy });
     strictEqual((await documents.read({ scope: copy, kind: 'value', name: 'v' }))?.text, '1');
-    strictEqual((await documents.save({ ...placeOf('a', { scope: copy }), text: 'other' })).version, 2);
-    strictEqual((await documents.read(placeOf('a', { scope })))?.text, 'a2');
+    strictEqual((await documents.save({ ...documentPlace('a', { scope: copy }), text: 'other' })).version, 2);
+    strictEqual((await documents.read(documentPlace('a', { scope })))?.text, 'a2');
     await threads.delete(scope.id);
     deepStrictEqual(await namesIn(documents, copy), ['a']);
   }),

@@ -28,11 +28,11 @@ export const TEST_LIMITS: SandboxLimits = {
 export type TestHost = (name: string, args: unknown, call: SandboxCall) => unknown;
 
 export interface DriveOptions {
-  host?: TestHost;
-  limits?: Partial<SandboxLimits>;
-  job?: Partial<SandboxJob>;
-  wallMs?: number;
-  onRun?: (run: SandboxRun) => void;
+  host?: TestHost | undefined;
+  limits?: Partial<SandboxLimits> | undefined;
+  job?: Partial<SandboxJob> | undefined;
+  wallMs?: number | undefined;
+  onRun?: ((run: SandboxRun) => void) | undefined;
 }
 
 export interface DrivenRun {
@@ -64,7 +64,7 @@ export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOp
       run.settle(batch, clockMs, wallMs);
     };
     const answer = async (call: SandboxCall) => {
-      const settlement = await settlementOf(call, host);
+      const settlement = await hostSettlement(call, host);
       ready.push(settlement);
       queueMicrotask(deliver);
     };
@@ -100,7 +100,7 @@ export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOp
   });
 }
 
-async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settlement> {
+async function hostSettlement(call: SandboxCall, host: TestHost): Promise<Settlement> {
   try {
     const value = await host(call.name, call.argsJson === '' ? undefined : JSON.parse(call.argsJson), call);
     return { callIndex: call.callIndex, ok: true, json: value === undefined ? '' : JSON.stringify(value) };
@@ -110,15 +110,20 @@ async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settleme
       message = String(error),
       data,
       stack,
-    } = error as { code?: string; message?: string; data?: unknown; stack?: string };
+    } = error as {
+      code?: string | undefined;
+      message?: string | undefined;
+      data?: unknown;
+      stack?: string | undefined;
+    };
     const isOwn = !(error instanceof Error) && stack !== undefined;
-    const optional = { ...(data !== undefined && { data }), ...(isOwn && { stack }) };
+    const optional = { data, ...(isOwn && { stack }) };
     return { callIndex: call.callIndex, ok: false, error: { code, message, ...optional } };
   }
 }
 
 /** The value of a run that returned. Throws a description of any other end. */
-export function returned({ end }: DrivenRun): unknown {
+export function returnedValue({ end }: DrivenRun): unknown {
   if (end.type !== 'returned')
     throw new Error(
       `The script must return a value, but the runtime ended it with ${JSON.stringify(end)}. Compare this end with the script.`,

@@ -11,8 +11,8 @@ import {
 } from '../protocol/index.js';
 import {
   DONE,
-  eventOf,
-  eventsOf,
+  runEvent,
+  runEvents,
   GARBAGE_CURSORS,
   HOSTILE_TEXTS,
   logLaw,
@@ -33,9 +33,9 @@ const OTHER = { runId: 'run_b', threadId: 'thr_b', turnId: 'turn_b' };
 const publishLaws: readonly EventLogLaw[] = [
   logLaw('published events are read unchanged and in order', async (log) => {
     const events = [
-      eventOf(RUN, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
-      eventOf(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
-      ...eventsOf(RUN, 20, 2),
+      runEvent(RUN, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
+      runEvent(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
+      ...runEvents(RUN, 20, 2),
     ];
     await log.publish(1, events.slice(0, 2));
     await log.publish(1, events.slice(2));
@@ -44,48 +44,48 @@ const publishLaws: readonly EventLogLaw[] = [
     for (const runId of ['run_b', ...HOSTILE_TEXTS]) deepStrictEqual(await log.read(runId), { events: [] });
   }),
   logLaw('events that are published again are skipped, as a whole batch or in part', async (log) => {
-    const events = eventsOf(RUN, 6);
+    const events = runEvents(RUN, 6);
     await log.publish(1, events.slice(0, 4));
     for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await log.publish(1, part);
     deepStrictEqual(await readAll(log, 'run_a'), events);
   }),
   logLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (log) => {
-    const events = eventsOf(RUN, 6);
+    const events = runEvents(RUN, 6);
     await refuses(() => log.publish(1, events.slice(1)), EventOrderError);
     deepStrictEqual(await log.open('run_a', 1), { nextSeq: 0, isEnded: false });
     await log.publish(1, events.slice(0, 2));
     await refuses(() => log.publish(1, events.slice(3)), EventOrderError);
-    await refuses(() => log.publish(1, [eventOf(RUN, 1, DONE), events[2]!]), EventOrderError);
+    await refuses(() => log.publish(1, [runEvent(RUN, 1, DONE), events[2]!]), EventOrderError);
     deepStrictEqual(await readAll(log, 'run_a'), events.slice(0, 2));
   }),
   logLaw('a later epoch fences the earlier ones as soon as it is opened', async (log) => {
-    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, runEvents(RUN, 2));
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 2, isEnded: false });
-    await refuses(() => log.publish(1, eventsOf(RUN, 1, 2)), StaleEpochError);
-    await refuses(() => log.publish(1, eventsOf(RUN, 2)), StaleEpochError);
+    await refuses(() => log.publish(1, runEvents(RUN, 1, 2)), StaleEpochError);
+    await refuses(() => log.publish(1, runEvents(RUN, 2)), StaleEpochError);
     await refuses(() => log.open('run_a', 1), StaleEpochError);
-    await log.publish(2, eventsOf(RUN, 1, 2));
-    await log.publish(4, eventsOf(RUN, 1, 3));
-    await refuses(() => log.publish(3, eventsOf(RUN, 1, 4)), StaleEpochError);
+    await log.publish(2, runEvents(RUN, 1, 2));
+    await log.publish(4, runEvents(RUN, 1, 3));
+    await refuses(() => log.publish(3, runEvents(RUN, 1, 4)), StaleEpochError);
     deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
-    await log.publish(1, eventsOf(OTHER, 1));
+    await log.publish(1, runEvents(OTHER, 1));
   }),
   logLaw('no event follows the last event of a run, but this last event may be repeated', async (log) => {
-    await refuses(() => log.publish(1, [eventOf(RUN, 0, DONE), eventOf(RUN, 1)]), EventOrderError);
-    const suspended = eventOf(RUN, 0, { type: 'response_done', status: 'suspended' });
-    const error = eventOf(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
-    await log.publish(1, [suspended, error, eventOf(RUN, 2, DONE)]);
-    await log.publish(1, [eventOf(RUN, 2, DONE)]);
-    await refuses(() => log.publish(2, [eventOf(RUN, 3)]), EventOrderError);
+    await refuses(() => log.publish(1, [runEvent(RUN, 0, DONE), runEvent(RUN, 1)]), EventOrderError);
+    const suspended = runEvent(RUN, 0, { type: 'response_done', status: 'suspended' });
+    const error = runEvent(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
+    await log.publish(1, [suspended, error, runEvent(RUN, 2, DONE)]);
+    await log.publish(1, [runEvent(RUN, 2, DONE)]);
+    await refuses(() => log.publish(2, [runEvent(RUN, 3)]), EventOrderError);
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 3, isEnded: true });
   }),
   logLaw('events that are not a batch of one run are rejected', async (log) => {
-    const [zero, one] = eventsOf(RUN, 2) as [StreamEvent, StreamEvent];
+    const [zero, one] = runEvents(RUN, 2) as [StreamEvent, StreamEvent];
     for (const batch of [
       [],
       [one, zero],
       [zero, zero],
-      [zero, eventOf(OTHER, 1)],
+      [zero, runEvent(OTHER, 1)],
       [{ ...zero, payload: {} }],
       [null],
       'x',
@@ -97,7 +97,7 @@ const publishLaws: readonly EventLogLaw[] = [
   }),
   logLaw('many concurrent writers, across two handles, store each event once', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
-    const events = eventsOf(RUN, 50);
+    const events = runEvents(RUN, 50);
     const write = async (writer: EventLog) => {
       for (let end = 1; end <= events.length; end++) await writer.publish(1, events.slice(Math.max(0, end - 4), end));
     };
@@ -107,8 +107,8 @@ const publishLaws: readonly EventLogLaw[] = [
   logLaw('the runs of the log are listed in opening order, page by page, without deleted ones', async (log) => {
     deepStrictEqual(await log.list(), { runs: [] });
     await log.open('run_b', 1);
-    await log.publish(1, eventsOf(RUN, 2));
-    await log.publish(1, [eventOf(RUN, 2, DONE)]);
+    await log.publish(1, runEvents(RUN, 2));
+    await log.publish(1, [runEvent(RUN, 2, DONE)]);
     const first = { runId: 'run_b', nextSeq: 0, isEnded: false };
     const second = { runId: 'run_a', nextSeq: 3, isEnded: true };
     deepStrictEqual(await log.list(), { runs: [first, second] });
@@ -120,16 +120,16 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.list(), { runs: [second] });
   }),
   logLaw('warnings are whole sentences, each one once, and reading them changes nothing', async (log) => {
-    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, runEvents(RUN, 2));
     const warnings = await log.warnings();
     for (const warning of warnings) ok(/^[A-Z].+\S\.$/u.test(warning), warning);
     strictEqual(new Set(warnings).size, warnings.length);
     deepStrictEqual(await log.list(), { runs: [{ runId: 'run_a', nextSeq: 2, isEnded: false }] });
-    await log.publish(1, eventsOf(RUN, 1, 2));
+    await log.publish(1, runEvents(RUN, 1, 2));
   }),
   logLaw('trimmed events are read from an earlier source, and all other events stay', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
-    const events = eventsOf(RUN, 6);
+    const events = runEvents(RUN, 6);
     const earlier = async (from: number) => ({ events: events.slice(from, from + 2) });
     await log.trim('run_none', 3);
     await log.publish(1, events);
@@ -144,7 +144,7 @@ const publishLaws: readonly EventLogLaw[] = [
     await beside.trim('run_a', 99);
     deepStrictEqual(await log.read('run_a'), { events: [] });
     const late = collect(beside.subscribe('run_a', { earlier }));
-    const end = eventOf(RUN, 6, DONE);
+    const end = runEvent(RUN, 6, DONE);
     await log.publish(2, [end]);
     deepStrictEqual(
       (await seen[1])?.map(({ seq }) => seq),
@@ -158,22 +158,22 @@ const publishLaws: readonly EventLogLaw[] = [
     await refuses(() => log.trim('run_a', -1), ToolscriptUsageError);
   }),
   logLaw('a run whose events are all trimmed has nothing to deliver', async (log) => {
-    await log.publish(1, eventsOf(RUN, 3));
+    await log.publish(1, runEvents(RUN, 3));
     await log.trim('run_a', 3);
     const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };
     strictEqual(await log.receive(options), undefined);
-    await log.publish(1, eventsOf(RUN, 1, 3));
+    await log.publish(1, runEvents(RUN, 1, 3));
     await log.trim('run_a', 4);
     strictEqual(await log.receive(options), undefined);
   }),
   logLaw('a deleted run is gone, and can start again', async (log) => {
-    await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
-    await log.publish(1, eventsOf(OTHER, 1));
+    await log.publish(5, [...runEvents(RUN, 3), runEvent(RUN, 3, DONE)]);
+    await log.publish(1, runEvents(OTHER, 1));
     await log.delete('run_a');
     await log.delete('run_a');
     deepStrictEqual(await log.read('run_a'), { events: [] });
     strictEqual((await log.read('run_b')).events.length, 1);
-    await log.publish(1, eventsOf(RUN, 1));
+    await log.publish(1, runEvents(RUN, 1));
   }),
 ];
 
@@ -189,7 +189,7 @@ async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
 
 const subscriptionLaws: readonly EventLogLaw[] = [
   logLaw('a subscription yields each event once, old and new, and ends with the run', async (log) => {
-    const events = [...eventsOf(RUN, 30), eventOf(RUN, 30, DONE)];
+    const events = [...runEvents(RUN, 30), runEvent(RUN, 30, DONE)];
     await log.publish(1, events.slice(0, 10));
     const all = collect(log.subscribe('run_a'));
     for (const event of events.slice(10)) await log.publish(1, [event]);
@@ -197,7 +197,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
   }),
   logLaw('subscriptions that start at any moment of a publication miss and duplicate nothing', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
-    const events = [...eventsOf(RUN, 120), eventOf(RUN, 120, DONE)];
+    const events = [...runEvents(RUN, 120), runEvent(RUN, 120, DONE)];
     const collected: { from: number; all: Promise<StreamEvent[]> }[] = [];
     for (const [index, event] of events.entries()) {
       if (index % 10 === 3)
@@ -216,13 +216,13 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     const beside = await makeLog({ beside: log });
     const all = collect(beside.subscribe('run_a'));
     await nextTurn();
-    await log.publish(1, eventsOf(OTHER, 1));
-    const events = [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)];
+    await log.publish(1, runEvents(OTHER, 1));
+    const events = [...runEvents(RUN, 3), runEvent(RUN, 3, DONE)];
     await log.publish(1, events);
     deepStrictEqual(await all, events);
   }),
   logLaw('a subscription after the end of a run ends at once', async (log) => {
-    await log.publish(1, [eventOf(RUN, 0), eventOf(RUN, 1, DONE)]);
+    await log.publish(1, [runEvent(RUN, 0), runEvent(RUN, 1, DONE)]);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 2 })), []);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
     strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
@@ -235,9 +235,9 @@ const subscriptionLaws: readonly EventLogLaw[] = [
   }),
   logLaw('a suspended run’s subscription stays open', async (log) => {
     const events = [
-      eventOf(RUN, 0, { type: 'response_done', status: 'suspended' }),
-      eventOf(RUN, 1),
-      eventOf(RUN, 2, DONE),
+      runEvent(RUN, 0, { type: 'response_done', status: 'suspended' }),
+      runEvent(RUN, 1),
+      runEvent(RUN, 2, DONE),
     ];
     await log.publish(1, events.slice(0, 1));
     const all = collect(log.subscribe('run_a'));
@@ -246,7 +246,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await all, events);
   }),
   logLaw('an abort ends a subscription that waits, that reads, or that has not started', async (log) => {
-    await log.publish(1, eventsOf(RUN, 3));
+    await log.publish(1, runEvents(RUN, 3));
     const controller = new AbortController();
     const seen: number[] = [];
     const waits = (async () => {
@@ -265,19 +265,19 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     strictEqual(count, 1);
   }),
   logLaw('a subscription ends when its run is deleted, and when the log is closed', async (log) => {
-    await log.publish(1, eventsOf(RUN, 1));
+    await log.publish(1, runEvents(RUN, 1));
     const deleted = startCollecting(log, 'run_a');
     await deleted.first;
     await log.delete('run_a');
     strictEqual((await deleted.all).length, 1);
-    await log.publish(1, eventsOf(OTHER, 2));
+    await log.publish(1, runEvents(OTHER, 2));
     const closed = startCollecting(log, 'run_b');
     await closed.first;
     await log.close();
     strictEqual((await closed.all).length, 2);
   }),
   logLaw('a slow reader gets everything, and delays no other reader', async (log) => {
-    const events = [...eventsOf(RUN, 2_500), eventOf(RUN, 2_500, DONE)];
+    const events = [...runEvents(RUN, 2_500), runEvent(RUN, 2_500, DONE)];
     const slow: StreamEvent[] = [];
     const reading = (async () => {
       for await (const event of log.subscribe('run_a')) {
@@ -317,7 +317,7 @@ const GROUP = { group: 'persistence', consumer: 'c', leaseMs: 1_000 };
 const groupLaws: readonly EventLogLaw[] = [
   logLaw('a group gets each run’s events in order, and after an acknowledgement the next ones', async (log) => {
     strictEqual(await log.receive(GROUP), undefined);
-    const events = eventsOf(RUN, 5);
+    const events = runEvents(RUN, 5);
     await log.publish(1, events.slice(0, 3));
     const first = (await log.receive({ ...GROUP, limit: 2 }))!;
     deepStrictEqual([first.runId, first.attempt, first.events], ['run_a', 1, events.slice(0, 2)]);
@@ -331,15 +331,15 @@ const groupLaws: readonly EventLogLaw[] = [
     deepStrictEqual((await log.receive(GROUP))?.events, events.slice(4));
   }),
   logLaw('groups are independent, and each begins with the first event in the log', async (log) => {
-    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, runEvents(RUN, 2));
     await log.acknowledge((await log.receive(GROUP))!);
     const other = (await log.receive({ ...GROUP, group: 'audit' }))!;
-    deepStrictEqual(other.events, eventsOf(RUN, 2));
+    deepStrictEqual(other.events, runEvents(RUN, 2));
     strictEqual(await log.receive(GROUP), undefined);
   }),
   logLaw('runs are served in turn, each by one consumer at a time, across two handles', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
-    for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 4));
+    for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 4));
     const received = await Promise.all([log, beside, log, beside].map((each) => each.receive({ ...GROUP, limit: 1 })));
     const served = received.flatMap((delivery) => (delivery === undefined ? [] : [delivery]));
     deepStrictEqual(new Set(served.map(({ runId }) => runId)), new Set(['run_a', 'run_b']));
@@ -356,7 +356,7 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a stalled delivery is repeated, and its first consumer loses it', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, runEvents(RUN, 2));
     const first = (await log.receive(GROUP))!;
     clock.nowMs += 999;
     strictEqual(await log.receive(GROUP), undefined);
@@ -371,13 +371,13 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a stalled delivery that was not repeated can be acknowledged', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, eventsOf(RUN, 1));
+    await log.publish(1, runEvents(RUN, 1));
     const delivery = (await log.receive(GROUP))!;
     clock.nowMs += 5_000;
     strictEqual(await log.acknowledge(delivery), true);
   }),
   logLaw('after five deliveries a run is a dead letter, until it is revived', async (log) => {
-    for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 3));
+    for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 3));
     const attempts = { run_a: 0, run_b: 0 };
     for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP)) {
       attempts[delivery.runId as 'run_a'] += 1;
@@ -390,7 +390,7 @@ const groupLaws: readonly EventLogLaw[] = [
     const dead = { runId: 'run_a', seq: 1, reason: `cause ${MAX_DELIVERIES}` };
     deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [dead] });
     deepStrictEqual(await log.deadLetters({ group: 'audit' }), { letters: [] });
-    await log.publish(1, eventsOf(RUN, 1, 3));
+    await log.publish(1, runEvents(RUN, 1, 3));
     strictEqual(await log.receive(GROUP), undefined);
     for (const [group, runId] of [
       ['audit', 'run_a'],
@@ -400,13 +400,13 @@ const groupLaws: readonly EventLogLaw[] = [
       strictEqual(await log.revive(group, runId), false);
     strictEqual(await log.revive('persistence', 'run_a'), true);
     const again = (await log.receive(GROUP))!;
-    deepStrictEqual([again.attempt, again.events], [1, eventsOf(RUN, 3, 1)]);
+    deepStrictEqual([again.attempt, again.events], [1, runEvents(RUN, 3, 1)]);
     deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [] });
   }),
   logLaw('a run whose consumers die silently becomes a dead letter too', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, eventsOf(RUN, 1));
+    await log.publish(1, runEvents(RUN, 1));
     for (let attempt = 1; attempt <= MAX_DELIVERIES; attempt++) {
       strictEqual((await log.receive(GROUP))?.attempt, attempt);
       clock.nowMs += 1_000;
@@ -415,7 +415,7 @@ const groupLaws: readonly EventLogLaw[] = [
     deepStrictEqual((await log.deadLetters(GROUP_QUERY)).letters, [{ runId: 'run_a', seq: 0, reason: '' }]);
   }),
   logLaw('dead letters are listed page by page', async (log) => {
-    for (let count = 0; count < 5; count++) await log.publish(1, eventsOf({ ...RUN, runId: `run_${count}` }, 1));
+    for (let count = 0; count < 5; count++) await log.publish(1, runEvents({ ...RUN, runId: `run_${count}` }, 1));
     for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP))
       await log.reject(delivery, 'no');
     const first = await log.deadLetters({ ...GROUP_QUERY, limit: 3 });
@@ -429,30 +429,30 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw(
     'the lag of a group is the runs that it has not handled, the age of their events, and its dead letters',
     async (log) => {
-      const timeOf = (run: typeof RUN, seq: number) => eventsOf(run, 1, seq)[0]!.timestamp;
+      const eventTime = (run: typeof RUN, seq: number) => runEvents(run, 1, seq)[0]!.timestamp;
       deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 0 });
       await log.open('run_empty', 1);
-      for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 3));
-      const oldestAt = Math.min(timeOf(RUN, 0), timeOf(OTHER, 0));
+      for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 3));
+      const oldestAt = Math.min(eventTime(RUN, 0), eventTime(OTHER, 0));
       deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt, deadLetters: 0 });
       const first = (await log.receive(GROUP))!;
       deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt, deadLetters: 0 });
       await log.acknowledge(first, 1);
       const [handled, other] = first.runId === 'run_a' ? [RUN, OTHER] : [OTHER, RUN];
-      const stillAt = Math.min(timeOf(handled, 2), timeOf(other, 0));
+      const stillAt = Math.min(eventTime(handled, 2), eventTime(other, 0));
       deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt: stillAt, deadLetters: 0 });
       for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP))
         await (delivery.runId === handled.runId ? log.acknowledge(delivery) : log.reject(delivery, 'no'));
       deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 1 });
       deepStrictEqual(await log.lag('audit'), { runs: 2, oldestAt, deadLetters: 0 });
       await log.revive('persistence', other.runId);
-      deepStrictEqual(await log.lag('persistence'), { runs: 1, oldestAt: timeOf(other, 0), deadLetters: 0 });
+      deepStrictEqual(await log.lag('persistence'), { runs: 1, oldestAt: eventTime(other, 0), deadLetters: 0 });
       await log.delete(other.runId);
       deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 0 });
     },
   ),
   logLaw('a deleted run is no longer delivered', async (log) => {
-    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, runEvents(RUN, 2));
     const delivery = (await log.receive(GROUP))!;
     await log.delete('run_a');
     strictEqual(await log.acknowledge(delivery), false);
@@ -464,7 +464,7 @@ const groupLaws: readonly EventLogLaw[] = [
     const wakes = log.watch({ signal: controller.signal })[Symbol.asyncIterator]();
     for (let seq = 0; seq < 3; seq++) {
       const woken = wakes.next();
-      await beside.publish(1, eventsOf(RUN, 1, seq));
+      await beside.publish(1, runEvents(RUN, 1, seq));
       strictEqual((await woken).done, false);
     }
     const last = wakes.next();
@@ -476,8 +476,8 @@ const groupLaws: readonly EventLogLaw[] = [
     const controller = new AbortController();
     const wakes = log.watch({ signal: controller.signal, runId: RUN.runId })[Symbol.asyncIterator]();
     const published = wakes.next();
-    await beside.publish(1, eventsOf(OTHER, 1));
-    await beside.publish(1, eventsOf(RUN, 1));
+    await beside.publish(1, runEvents(OTHER, 1));
+    await beside.publish(1, runEvents(RUN, 1));
     strictEqual((await published).done, false);
     for (;;) {
       const delivery = await beside.receive({ ...GROUP_QUERY, consumer: 'c', leaseMs: 60_000 });

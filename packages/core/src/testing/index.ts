@@ -1,7 +1,7 @@
 export {
   asScript,
   driveRun,
-  returned,
+  returnedValue,
   TEST_LIMITS,
   type DrivenRun,
   type DriveOptions,

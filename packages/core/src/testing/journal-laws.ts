@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalFullError, StaleEpochError, ToolscriptUsageError } from '../protocol/index.js';
-import { append, HOLDER, law, plain, portLaw, sha256, shown, type StoreLaw } from './store-laws.js';
+import { append, HOLDER, law, plain, portLaw, sha256, comparedScript, type StoreLaw } from './store-laws.js';
 
 export const journalLaws: readonly StoreLaw[] = [
   law('a script without a journal has no lines', async ({ claim, journal }) => {
@@ -239,16 +239,20 @@ export const listLaws: readonly StoreLaw[] = [
     const images = [sha256(new Uint8Array([1]))];
     await claim.take('scr_a', 0);
     await journal.append('scr_a', 1, ['x'], { status: { state: 'running', ...about } });
-    deepStrictEqual(shown((await journal.list())[0]), { state: 'running', ...about });
+    deepStrictEqual(comparedScript((await journal.list())[0]), { state: 'running', ...about });
     await claim.release('scr_a', 1);
-    deepStrictEqual(shown((await journal.list())[0]), { state: 'interrupted', ...about });
+    deepStrictEqual(comparedScript((await journal.list())[0]), { state: 'interrupted', ...about });
     await claim.take('scr_a', 1);
     await journal.append('scr_a', 2, ['y'], { status: { state: 'suspended', ...about, approvals, images } });
     await claim.release('scr_a', 2);
-    deepStrictEqual(shown((await journal.list())[0]), { state: 'suspended', ...about, approvals, images });
+    deepStrictEqual(comparedScript((await journal.list())[0]), { state: 'suspended', ...about, approvals, images });
     await claim.take('scr_a', 2);
     await journal.append('scr_a', 3, ['z'], { status: { state: 'ended', ...about, ended: { status: 'completed' } } });
-    deepStrictEqual(shown((await journal.list())[0]), { state: 'ended', ...about, ended: { status: 'completed' } });
+    deepStrictEqual(comparedScript((await journal.list())[0]), {
+      state: 'ended',
+      ...about,
+      ended: { status: 'completed' },
+    });
   }),
   law('list returns the scripts that match a query, page by page, each once', async ({ claim, journal }) => {
     for (let index = 0; index < 12; index++) {
@@ -268,7 +272,7 @@ export const listLaws: readonly StoreLaw[] = [
     for (const limit of [1, 3, 5, 12, 20]) {
       const seen: string[] = [];
       for (let after: string | undefined, pages = 0; pages < 20; pages++) {
-        const page = await journal.page({ limit, ...(after === undefined ? {} : { after }) });
+        const page = await journal.page({ limit, after });
         ok(page.scripts.length <= limit);
         seen.push(...page.scripts.map(({ scriptId }) => scriptId));
         after = page.next;

@@ -451,7 +451,7 @@ const listLaws: readonly StoresLaw[] = [
       const known = (await runs.list({ limit: 500 })).runs.length;
       let added = 0;
       const all = await allPages(async (after) => {
-        const { runs: entries, next } = await runs.list({ limit, ...(after === undefined ? {} : { after }) });
+        const { runs: entries, next } = await runs.list({ limit, after });
         ok(entries.length <= limit);
         if (added++ < 2) await runs.create(runDraft());
         return { entries: entries.map(({ runId }) => runId), next };

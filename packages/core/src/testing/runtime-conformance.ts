@@ -1,13 +1,13 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RuntimeFeature, SandboxRun, SandboxRuntime } from '../protocol/index.js';
-import { driveRun, returned } from './drive-run.js';
+import { driveRun, returnedValue } from './drive-run.js';
 
 /** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks the law. */
 export interface RuntimeLaw {
   readonly name: string;
   /** The law does not apply to runtimes that lack this feature. */
-  readonly needs?: RuntimeFeature;
+  readonly needs?: RuntimeFeature | undefined;
   check(runtime: SandboxRuntime): Promise<void>;
 }
 
@@ -18,10 +18,10 @@ export interface RuntimeLaw {
 export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script returns plain JSON data', async (runtime) => {
     const run = await driveRun(runtime, 'return { a: [1, null, "x"], d: new Date(0), u: undefined, n: NaN }');
-    deepStrictEqual(returned(run), { a: [1, null, 'x'], d: '1970-01-01T00:00:00.000Z', n: null });
+    deepStrictEqual(returnedValue(run), { a: [1, null, 'x'], d: '1970-01-01T00:00:00.000Z', n: null });
   }),
   law('a script without a return statement has no value', async (runtime) => {
-    strictEqual(returned(await driveRun(runtime, 'const a = 1')), undefined);
+    strictEqual(returnedValue(await driveRun(runtime, 'const a = 1')), undefined);
   }),
   law('a call arrives with its index, name, arguments and position', async (runtime) => {
     const { segments } = await driveRun(runtime, 'await 0;\nreturn await tools.echo({ x: "ü" });');
@@ -44,11 +44,11 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       calls.push(tools.echo({ big: 1n }).catch((error) => error.name), tools.echo([]), tools.echo());
       const answers = await Promise.all(calls);
       return [answers.slice(0, texts.length).every((answer, i) => answer[texts[i]] === texts[i]), ...answers.slice(texts.length)];`;
-    const host = (_name: string, args: unknown, call: { argsProblem?: string }) => {
+    const host = (_name: string, args: unknown, call: { argsProblem?: string | undefined }) => {
       if (call.argsProblem !== undefined) throw { code: 'ToolValidationError', message: call.argsProblem };
       return args;
     };
-    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [true, 'ToolValidationError', [], {}]);
+    deepStrictEqual(returnedValue(await driveRun(runtime, body, { host })), [true, 'ToolValidationError', [], {}]);
   }),
   law('columns count UTF-16 units, in calls and in traces', async (runtime) => {
     const places = async (text: string) => {
@@ -67,7 +67,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       await tools.spawn.read(task.id);
       return [task.id, await task.done]`;
     const run = await driveRun(runtime, body, { job: { spawn: true, runId: 'run' } });
-    deepStrictEqual(returned(run), ['task_run_0', { name: 'echo', args: { x: 1 } }]);
+    deepStrictEqual(returnedValue(run), ['task_run_0', { name: 'echo', args: { x: 1 } }]);
     deepStrictEqual(
       run.segments.flatMap(({ calls }) => calls.map(({ name, argsJson }) => [name, JSON.parse(argsJson)])),
       [
@@ -85,7 +85,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       delete result.then;
       result.constructor++;
       return { result, again }`;
-    deepStrictEqual(returned(await driveRun(runtime, body)), {
+    deepStrictEqual(returnedValue(await driveRun(runtime, body)), {
       result: { list: [{ n: 1, rank: 1 }, { n: 2 }, { n: 3 }], constructor: 3 },
       again: { list: [{ n: 2 }, { n: 1 }] },
     });
@@ -95,14 +95,14 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       throw { code: 'ToolExecutionError', message: 'no', data: { tried: [1] } };
     };
     const body = 'try { await tools.fail({}) } catch (e) { e.data.tried.push(2); return e.data }';
-    deepStrictEqual(returned(await driveRun(runtime, body, { host })), { tried: [1, 2] });
+    deepStrictEqual(returnedValue(await driveRun(runtime, body, { host })), { tried: [1, 2] });
   }),
   law('a stack that the script reads contains the positions to which the job maps', async (runtime) => {
     const job = {
       javascript: '(async()=>{"use strict";\nconst made = new Error("no");\nreturn made.stack;\n})',
       positions: '[[1,40,5],[1,1,-2],[]]',
     };
-    deepStrictEqual(returned(await driveRun(runtime, '', { job })), 'Error: no\n    at (script.ts:40:5)');
+    deepStrictEqual(returnedValue(await driveRun(runtime, '', { job })), 'Error: no\n    at (script.ts:40:5)');
   }),
   law('the stack of a rejected call has the frames that came with the rejection', async (runtime) => {
     const host = () => {
@@ -110,7 +110,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     const body = 'try { await tools.fail({}) } catch (e) { return e.stack }';
     deepStrictEqual(
-      returned(await driveRun(runtime, body, { host })),
+      returnedValue(await driveRun(runtime, body, { host })),
       'ToolExecutionError: no\n    at fail (script.ts:3:7)',
     );
   }),
@@ -121,7 +121,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       await tools.echo({});
       return seen`;
     const { end, segments } = await driveRun(runtime, body);
-    deepStrictEqual(returned({ end, segments }), ['fired']);
+    deepStrictEqual(returnedValue({ end, segments }), ['fired']);
     deepStrictEqual(
       segments[0]?.calls.map(({ name, argsJson }) => [name, JSON.parse(argsJson)]),
       [
@@ -143,7 +143,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a __proto__ key crosses as data, both ways', async (runtime) => {
     const body =
       'const sent = JSON.parse(\'{"__proto__":{"a":1}}\'); const r = await tools.echo(sent); return [Object.keys(r), r.a === undefined]';
-    deepStrictEqual(returned(await driveRun(runtime, body)), [['__proto__'], true]);
+    deepStrictEqual(returnedValue(await driveRun(runtime, body)), [['__proto__'], true]);
   }),
   law('a rejection arrives at its own await with its own class', async (runtime) => {
     const host = () => {
@@ -151,7 +151,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     const body =
       'try { await tools.fail({}) } catch (e) { return [e instanceof ApprovalDeniedError, e instanceof Error, e.name, e.code, e.message, e.data.why] }';
-    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [
+    deepStrictEqual(returnedValue(await driveRun(runtime, body, { host })), [
       true,
       true,
       'ApprovalDeniedError',
@@ -173,7 +173,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       return args;
     };
     const body = 'return (await Promise.all([9, 1, 5].map((ms) => tools.echo({ ms })))).map((r) => r.ms)';
-    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [9, 1, 5]);
+    deepStrictEqual(returnedValue(await driveRun(runtime, body, { host })), [9, 1, 5]);
   }),
   law('a script sees nothing of the previous script', async (runtime) => {
     await driveRun(
@@ -181,12 +181,12 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       'globalThis.left = 1; try { Object.prototype.left = 1 } catch {} try { Array.prototype.left = 1 } catch {} console.log("x".repeat(5000)); return 1',
     );
     const body = 'return [typeof left, ({}).left === undefined, [].left === undefined, Object.keys(globalThis).length]';
-    deepStrictEqual(returned(await driveRun(runtime, body)), ['undefined', true, true, 0]);
+    deepStrictEqual(returnedValue(await driveRun(runtime, body)), ['undefined', true, true, 0]);
   }),
   law('the clock is the host’s and does not advance within a segment', async (runtime) => {
     const body =
       'const a = Date.now(); let n = 0; for (let i = 0; i < 200000; i++) n += i; return [a, Date.now() - a, new Date().toISOString()]';
-    deepStrictEqual(returned(await driveRun(runtime, body, { job: { clockMs: 1_600_000_000_000 } })), [
+    deepStrictEqual(returnedValue(await driveRun(runtime, body, { job: { clockMs: 1_600_000_000_000 } })), [
       1_600_000_000_000,
       0,
       '2020-09-13T12:26:40.000Z',
@@ -194,7 +194,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('random numbers come from the seed alone', async (runtime) => {
     const numbers = async (seed: readonly [number, number, number, number]) =>
-      returned(await driveRun(runtime, 'return [Math.random(), Math.random(), Math.random()]', { job: { seed } }));
+      returnedValue(await driveRun(runtime, 'return [Math.random(), Math.random(), Math.random()]', { job: { seed } }));
     const first = (await numbers([5, 6, 7, 8])) as number[];
     deepStrictEqual(await numbers([5, 6, 7, 8]), first);
     ok(JSON.stringify(await numbers([5, 6, 7, 9])) !== JSON.stringify(first));
@@ -237,7 +237,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('too deep a recursion can be caught; if uncaught, it ends the script at the stack limit', async (runtime) => {
     strictEqual(
-      returned(
+      returnedValue(
         await driveRun(runtime, 'const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }'),
       ),
       true,
@@ -332,13 +332,14 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a flood of calls is bounded', async (runtime) => {
     const body =
       'let refused = 0; await Promise.all(Array.from({ length: 50 }, (_, i) => tools.echo({ i }).catch((e) => { if (e instanceof ToolBudgetExceededError) refused++ }))); return refused';
-    strictEqual(returned(await driveRun(runtime, body, { limits: { maxCalls: 20 } })), 30);
+    strictEqual(returnedValue(await driveRun(runtime, body, { limits: { maxCalls: 20 } })), 30);
   }),
   law(
     'a call that lost a race is reported if nothing can observe it',
     async (runtime) => {
       const never = new Promise(() => {});
-      const host = (name: string, args: unknown) => ((args as { slow?: boolean }).slow === true ? never : name);
+      const host = (name: string, args: unknown) =>
+        (args as { slow?: boolean | undefined }).slow === true ? never : name;
       const { segments } = await driveRun(
         runtime,
         'const r = await Promise.race([tools.echo({ slow: true }), tools.echo({})]); await tools.echo({}); return r',
@@ -353,13 +354,13 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   ),
   law('a call that lost a race is not reported if the script still holds it', async (runtime) => {
     const host = async (_name: string, args: unknown) => {
-      if ((args as { slow?: boolean }).slow === true) await delay(20);
+      if ((args as { slow?: boolean | undefined }).slow === true) await delay(20);
       return args;
     };
     const body =
       'const slow = tools.echo({ slow: true }); await Promise.race([slow, tools.echo({})]); await tools.echo({}); return (await slow).slow';
     const run = await driveRun(runtime, body, { host });
-    strictEqual(returned(run), true);
+    strictEqual(returnedValue(run), true);
     deepStrictEqual(
       run.segments.flatMap(({ unobservable }) => unobservable),
       [],
@@ -373,7 +374,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body =
       'let done; const first = new Promise((r) => (done = r)); const a = tools.echo({ ms: 5 }).then(done), b = tools.echo({ ms: 40 }).then(done); await first; await tools.echo({ ms: 1 }); await Promise.all([a, b]); return 1';
     const run = await driveRun(runtime, body, { host });
-    strictEqual(returned(run), 1);
+    strictEqual(returnedValue(run), 1);
     deepStrictEqual(
       run.segments.flatMap(({ unobservable }) => unobservable),
       [],
@@ -394,7 +395,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a rejection with a value that cannot be inspected is reported without harm', async (runtime) => {
     const revoked = 'const { proxy, revoke } = Proxy.revocable({}, {}); revoke();';
-    strictEqual(returned(await driveRun(runtime, `${revoked} Promise.reject(proxy); return 1`)), 1);
+    strictEqual(returnedValue(await driveRun(runtime, `${revoked} Promise.reject(proxy); return 1`)), 1);
     strictEqual((await driveRun(runtime, `${revoked} throw proxy`)).end.type, 'threw');
   }),
   law('a cancelled script stops inside a loop', async (runtime) => {
@@ -434,18 +435,18 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     );
     await answersNext(runtime);
     release('open');
-    for (const run of await Promise.all(waiting)) strictEqual(returned(run), 'open');
+    for (const run of await Promise.all(waiting)) strictEqual(returnedValue(run), 'open');
   }),
 ];
 
 function law(
   name: string,
   check: (runtime: SandboxRuntime) => Promise<void>,
-  needs: { needs?: RuntimeFeature } = {},
+  needs: { needs?: RuntimeFeature | undefined } = {},
 ): RuntimeLaw {
   return { name, ...needs, check };
 }
 
 async function answersNext(runtime: SandboxRuntime): Promise<void> {
-  strictEqual(returned(await driveRun(runtime, 'return 1 + 1')), 2);
+  strictEqual(returnedValue(await driveRun(runtime, 'return 1 + 1')), 2);
 }

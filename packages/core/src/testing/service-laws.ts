@@ -14,19 +14,19 @@ import type {
 
 export interface TestStoresOptions {
   /** The clock for leases and expiries, in ms since 1970. Replaces the store's own. */
-  now?: () => number;
-  documentLimits?: Partial<DocumentLimits>;
+  now?: (() => number) | undefined;
+  documentLimits?: Partial<DocumentLimits> | undefined;
   /** Opens the data of these existing stores again instead of creating empty ones. */
-  beside?: ServiceStores;
+  beside?: ServiceStores | undefined;
 }
 
 /** Creates empty stores, or opens existing ones again. */
 export type MakeStores = (options?: TestStoresOptions) => ServiceStores | Promise<ServiceStores>;
 
 export interface TestEventLogOptions {
-  now?: () => number;
+  now?: (() => number) | undefined;
   /** Opens the data of this log again. */
-  beside?: EventLog;
+  beside?: EventLog | undefined;
 }
 
 /** Creates an empty log, or opens an existing one again. */
@@ -125,6 +125,11 @@ export function approvalDraft(approvalId: string, change: Partial<ApprovalDraft[
     inputJson: '{"eur":1}',
     effect: 'external' as const,
     rendered: 'pay 1 EUR',
+    plan: [],
+    covers: [],
+    digest: 'd',
+    planned: false,
+    createdAt: Date.now(),
   };
   return { request: { ...request, ...change } };
 }
@@ -132,7 +137,7 @@ export function approvalDraft(approvalId: string, change: Partial<ApprovalDraft[
 type RunNames = { readonly runId: string; readonly threadId: string; readonly turnId: string };
 
 /** The run's event with this seq. */
-export function eventOf({ runId, threadId, turnId }: RunNames, seq: number, payload?: EventPayload): StreamEvent {
+export function runEvent({ runId, threadId, turnId }: RunNames, seq: number, payload?: EventPayload): StreamEvent {
   return {
     event_id: `evt_${runId}_${seq}`,
     run_id: runId,
@@ -148,8 +153,8 @@ export function eventOf({ runId, threadId, turnId }: RunNames, seq: number, payl
   };
 }
 
-export function eventsOf(run: RunNames, count: number, first = 0): StreamEvent[] {
-  return Array.from({ length: count }, (_, index) => eventOf(run, first + index));
+export function runEvents(run: RunNames, count: number, first = 0): StreamEvent[] {
+  return Array.from({ length: count }, (_, index) => runEvent(run, first + index));
 }
 
 export const DONE: EventPayload = { type: 'response_done', status: 'completed' };
@@ -159,7 +164,7 @@ export function messagePayload(id: string, content: string): EventPayload {
 }
 
 /** Checks that the action fails with an error of this kind. A store may throw or reject. */
-export async function refuses(action: () => unknown, kind: new (...parameters: never[]) => Error): Promise<void> {
+export async function refuses(action: () => unknown, kind: new (...parameters: never) => Error): Promise<void> {
   await rejects(async () => void (await action()), kind);
 }
 

@@ -3,11 +3,11 @@ import type { AppendOptions, HarnessStore, ListQuery, ListedScript, TakeOptions 
 
 export interface TestStoreOptions {
   /** Maximum size of one script's journal and slot. Default: at least 32 MiB. */
-  maxScriptBytes?: number;
+  maxScriptBytes?: number | undefined;
   /** Opens the data of this existing store again instead of creating an empty one. */
-  beside?: HarnessStore;
+  beside?: HarnessStore | undefined;
   /** Only leases decide whether a claim is held; the store must not use other knowledge about the holder. */
-  leasesOnly?: boolean;
+  leasesOnly?: boolean | undefined;
 }
 
 /** Creates an empty store, or opens an existing one again. */
@@ -48,7 +48,7 @@ export type PlainStore = ReturnType<typeof plain>;
 
 export const HOLDER: TakeOptions = { owner: 'the suite', leaseMs: 60_000 };
 
-export function shown(script: ListedScript | undefined) {
+export function comparedScript(script: ListedScript | undefined) {
   const { scriptId: _scriptId, updatedAtMs: _updatedAtMs, bytes: _bytes, ...rest } = script ?? ({} as ListedScript);
   return rest;
 }

@@ -15,8 +15,8 @@ import {
   allPages,
   approvalDraft,
   DONE,
-  eventOf,
-  eventsOf,
+  runEvent,
+  runEvents,
   GARBAGE_CURSORS,
   heldRun,
   HOSTILE_TEXTS,
@@ -45,8 +45,8 @@ const threadLaws: readonly StoresLaw[] = [
     const time = { createdAt: clock.nowMs, updatedAt: clock.nowMs };
     deepStrictEqual(thread, { threadId, principal: 'ada', title: 'T', workspace: '/w', agentId: 'coder', ...time });
     deepStrictEqual(await threads.get(threadId), thread);
-    const plain = await threads.create({ principal: 'ada', threadId: 'thr_plain', createdAt: 5 });
-    deepStrictEqual([plain.title, plain.workspace, plain.agentId, plain.createdAt], ['', '', undefined, 5]);
+    const plain = await threads.create({ principal: 'ada', threadId: 'thr_plain' });
+    deepStrictEqual([plain.title, plain.workspace, plain.agentId], ['', '', undefined]);
   }),
   storesLaw('missing entries are undefined or empty, whatever their id', async ({ threads, runs }) => {
     for (const id of ['thr_none', ...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
@@ -130,7 +130,7 @@ const threadLaws: readonly StoresLaw[] = [
     const kept = await heldRun(stores);
     const { run, fence } = await heldRun(stores);
     for (const each of [kept, { run, fence }]) {
-      await threads.append(eventsOf(each.run, 3));
+      await threads.append(runEvents(each.run, 3));
       await runs.suspend(each.fence, [approvalDraft(`apr_${each.run.runId}`)]);
     }
     const second = await runs.create(runDraft({ thread: { threadId: run.threadId } }));
@@ -141,7 +141,7 @@ const threadLaws: readonly StoresLaw[] = [
     strictEqual(await threads.approval(`apr_${run.runId}`), undefined);
     deepStrictEqual(await threads.readEvents(run.runId), { events: [] });
     deepStrictEqual(await threads.readItems(run.threadId), { turns: [] });
-    await refuses(() => threads.append(eventsOf(run, 1)), NotFoundError);
+    await refuses(() => threads.append(runEvents(run, 1)), NotFoundError);
     strictEqual((await threads.readEvents(kept.run.runId)).events.length, 3);
     strictEqual((await threads.approval(`apr_${kept.run.runId}`))?.state, 'pending');
     strictEqual((await threads.list()).threads.length, 1);
@@ -157,7 +157,7 @@ const threadLaws: readonly StoresLaw[] = [
     const beside = await makeStores({ beside: stores });
     const { run, fence } = await heldRun(stores);
     strictEqual((await beside.threads.list()).threads[0]?.threadId, run.threadId);
-    await beside.threads.append(eventsOf(run, 2), { epoch: fence.epoch });
+    await beside.threads.append(runEvents(run, 2), { epoch: fence.epoch });
     strictEqual((await stores.threads.readEvents(run.runId)).events.length, 2);
     await beside.threads.rename(run.threadId, 'from beside');
     strictEqual((await stores.threads.get(run.threadId))?.title, 'from beside');
@@ -188,7 +188,7 @@ const listLaws: readonly StoresLaw[] = [
     const { run } = await runs.create(runDraft({ thread: { threadId: ids[1]! } }));
     deepStrictEqual(await titles(threads), ['b', 'A', 'd', 'c']);
     await threads.saveInstructions(ids[2]!, { agentId: 'x' });
-    await threads.append(eventsOf(run, 1));
+    await threads.append(runEvents(run, 1));
     deepStrictEqual(await titles(threads), ['b', 'c', 'A', 'd']);
     strictEqual((await threads.get(ids[1]!))?.updatedAt, clock.nowMs);
   }),
@@ -206,7 +206,7 @@ const listLaws: readonly StoresLaw[] = [
     for (const limit of [1, 2, 9, 500]) {
       const before = await titles(threads, { limit: 500 });
       const all = await allPages(async (after) => {
-        const page = await threads.list({ limit, ...(after === undefined ? {} : { after }) });
+        const page = await threads.list({ limit, after });
         ok(page.threads.length <= limit);
         await threads.create({ principal: 'ada', title: 'new' });
         return { entries: page.threads.map(({ title }) => title), next: page.next };
@@ -217,7 +217,7 @@ const listLaws: readonly StoresLaw[] = [
   storesLaw('no page repeats a thread that changes while pages are read', async ({ threads }) => {
     for (let count = 0; count < 9; count++) await threads.create({ principal: 'ada', threadId: `thr_${count}` });
     const all = await allPages(async (after) => {
-      const page = await threads.list({ limit: 2, ...(after === undefined ? {} : { after }) });
+      const page = await threads.list({ limit: 2, after });
       const entries = page.threads.map(({ threadId }) => threadId);
       await threads.rename(entries[0]!, 'changed');
       return { entries, next: page.next };
@@ -260,8 +260,11 @@ const searchLaws: readonly StoresLaw[] = [
 const appendLaws: readonly StoresLaw[] = [
   storesLaw('events are read back unchanged and in order', async (stores) => {
     const { run } = await heldRun(stores);
-    const odd = { ...eventOf(run, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))), trace: { id: '\0', deep: [null] } };
-    const events = [odd, eventOf(run, 1, messagePayload('j', 'é'.repeat(500_000))), ...eventsOf(run, 40, 2)];
+    const odd = {
+      ...runEvent(run, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
+      trace: { id: '\0', deep: [null] },
+    };
+    const events = [odd, runEvent(run, 1, messagePayload('j', 'é'.repeat(500_000))), ...runEvents(run, 40, 2)];
     strictEqual(await stores.threads.append(events.slice(0, 1)), 1);
     strictEqual(await stores.threads.append(events.slice(1)), events.length);
     deepStrictEqual(await readAll(stores.threads, run.runId), events);
@@ -269,7 +272,7 @@ const appendLaws: readonly StoresLaw[] = [
   }),
   storesLaw('events are read from a seq, page by page', async (stores) => {
     const { run } = await heldRun(stores);
-    await stores.threads.append(eventsOf(run, 10));
+    await stores.threads.append(runEvents(run, 10));
     const seqs = async (range: object) => {
       const { events, next } = await stores.threads.readEvents(run.runId, range);
       return [events.map(({ seq }) => seq).join(), next];
@@ -284,14 +287,14 @@ const appendLaws: readonly StoresLaw[] = [
   storesLaw('a page of large events ends early, and contains at least one event', async (stores) => {
     const { run } = await heldRun(stores);
     for (let seq = 0; seq < 6; seq++)
-      await stores.threads.append([eventOf(run, seq, messagePayload('i', 'x'.repeat(700_000)))]);
+      await stores.threads.append([runEvent(run, seq, messagePayload('i', 'x'.repeat(700_000)))]);
     const page = await stores.threads.readEvents(run.runId);
     ok(page.events.length >= 1 && page.events.length < 6, `${page.events.length} events`);
     strictEqual((await readAll(stores.threads, run.runId)).length, 6);
   }),
   storesLaw('events that are already stored are skipped, as a whole batch or in part', async (stores) => {
     const { run } = await heldRun(stores);
-    const events = eventsOf(run, 8);
+    const events = runEvents(run, 8);
     await stores.threads.append(events.slice(0, 4));
     strictEqual(await stores.threads.append(events.slice(0, 4)), 4);
     strictEqual(await stores.threads.append(events.slice(1, 3)), 4);
@@ -303,11 +306,11 @@ const appendLaws: readonly StoresLaw[] = [
   }),
   storesLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (stores) => {
     const { run } = await heldRun(stores);
-    const events = eventsOf(run, 6);
+    const events = runEvents(run, 6);
     await refuses(() => stores.threads.append(events.slice(1)), EventOrderError);
     await stores.threads.append(events.slice(0, 3));
     await refuses(() => stores.threads.append(events.slice(4)), EventOrderError);
-    const other = eventOf(run, 2, messagePayload('i', 'other'));
+    const other = runEvent(run, 2, messagePayload('i', 'other'));
     await refuses(() => stores.threads.append([other]), EventOrderError);
     await refuses(() => stores.threads.append([other, events[3]!]), EventOrderError);
     deepStrictEqual(await readAll(stores.threads, run.runId), events.slice(0, 3));
@@ -315,8 +318,8 @@ const appendLaws: readonly StoresLaw[] = [
   storesLaw('events that are not a batch of one run are rejected', async (stores) => {
     const { run } = await heldRun(stores);
     const second = await heldRun(stores);
-    const [zero, one, two] = eventsOf(run, 3) as [StreamEvent, StreamEvent, StreamEvent];
-    const wrong = [[], [zero, two], [one, zero], [zero, zero], [zero, eventOf(second.run, 1)], [{ ...zero, seq: -1 }]];
+    const [zero, one, two] = runEvents(run, 3) as [StreamEvent, StreamEvent, StreamEvent];
+    const wrong = [[], [zero, two], [one, zero], [zero, zero], [zero, runEvent(second.run, 1)], [{ ...zero, seq: -1 }]];
     for (const batch of [
       ...wrong,
       [{ ...zero, payload: { type: 'nonsense' } }],
@@ -325,14 +328,14 @@ const appendLaws: readonly StoresLaw[] = [
       [{ ...zero, run_id: "'" }],
     ])
       await refuses(() => stores.threads.append(batch as never), ToolscriptUsageError);
-    await refuses(() => stores.threads.append(eventsOf({ ...run, runId: 'run_none' }, 1)), NotFoundError);
+    await refuses(() => stores.threads.append(runEvents({ ...run, runId: 'run_none' }, 1)), NotFoundError);
     deepStrictEqual((await stores.threads.readEvents(run.runId)).events, []);
   }),
   storesLaw('with an epoch, only the holder appends, from its claim to the end of the run', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { run, fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 10 } });
-    const append = (seq: number, epoch: number) => stores.threads.append(eventsOf(run, 1, seq), { epoch });
+    const append = (seq: number, epoch: number) => stores.threads.append(runEvents(run, 1, seq), { epoch });
     strictEqual(await append(0, 1), 1);
     for (const epoch of [0, 2]) await refuses(() => append(1, epoch), StaleEpochError);
     clock.nowMs += 100;
@@ -347,12 +350,12 @@ const appendLaws: readonly StoresLaw[] = [
   storesLaw('without an epoch, a log’s events are appended whoever holds the run', async (stores) => {
     const { run, fence } = await heldRun(stores);
     await stores.runs.finish(fence, { state: 'completed' });
-    strictEqual(await stores.threads.append(eventsOf(run, 2)), 2);
+    strictEqual(await stores.threads.append(runEvents(run, 2)), 2);
   }),
   storesLaw('two concurrent writers, across two handles, lose and duplicate nothing', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const { run } = await heldRun(stores);
-    const events = eventsOf(run, 60);
+    const events = runEvents(run, 60);
     const write = async (threads: ThreadStore) => {
       for (let end = 1; end <= events.length; end++) await threads.append(events.slice(Math.max(0, end - 5), end));
     };
@@ -374,7 +377,7 @@ async function readAll(threads: ThreadStore, runId: string): Promise<StreamEvent
 const itemLaws: readonly StoresLaw[] = [
   storesLaw('items are the input of each turn, and the fold of its events', async (stores) => {
     const first = await heldRun(stores);
-    await stores.threads.append([eventOf(first.run, 0, messagePayload('a', 'one')), eventOf(first.run, 1, DONE)]);
+    await stores.threads.append([runEvent(first.run, 0, messagePayload('a', 'one')), runEvent(first.run, 1, DONE)]);
     await stores.runs.finish(first.fence, { state: 'completed' });
     const thread = { threadId: first.run.threadId };
     const second = await heldRun(stores, { thread, input: userInput('more') });
@@ -382,7 +385,7 @@ const itemLaws: readonly StoresLaw[] = [
     const start = { type: 'response_start', input: [announced, ...userInput('more')] } as const;
     const { turns } = await stores.threads.readItems(thread.threadId);
     deepStrictEqual(turns[1]?.items, userInput('more'));
-    await stores.threads.append([eventOf(second.run, 0, start), eventOf(second.run, 1, messagePayload('b', 'two'))]);
+    await stores.threads.append([runEvent(second.run, 0, start), runEvent(second.run, 1, messagePayload('b', 'two'))]);
     const after = (await stores.threads.readItems(thread.threadId)).turns;
     const texts = after.map(({ items }) => items.map((item) => 'content' in item && item.content));
     deepStrictEqual(texts, [
@@ -404,7 +407,7 @@ const itemLaws: readonly StoresLaw[] = [
     const all = await allPages(async (after) => {
       const { turns, next } = await threads.readItems(threadId, {
         limit: 2,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       return { entries: turns.map(({ items }) => 'content' in items[0]! && items[0].content), next };
     });

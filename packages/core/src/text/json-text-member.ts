@@ -7,7 +7,7 @@
 export class JsonTextMember {
   readonly #opening: RegExp;
   #state: 'before' | 'inside' | 'after' = 'before';
-  #held = '';
+  #heldText = '';
 
   /** `place`: whether the member must be the first one (`first`) or may follow others (`any`). */
   constructor(name: string, place: 'first' | 'any' = 'first') {
@@ -16,31 +16,31 @@ export class JsonTextMember {
   }
 
   push(piece: string): string {
-    this.#held += piece;
+    this.#heldText += piece;
     if (this.#state === 'before') this.#open();
     return this.#state === 'inside' ? this.#read() : '';
   }
 
   #open(): void {
-    const opening = this.#opening.exec(this.#held);
+    const opening = this.#opening.exec(this.#heldText);
     if (opening === null) return;
-    this.#held = this.#held.slice(opening.index + opening[0].length);
+    this.#heldText = this.#heldText.slice(opening.index + opening[0].length);
     this.#state = 'inside';
   }
 
   #read(): string {
     // Takes whole characters and escapes, up to the closing quote. Half of a surrogate pair waits for the other half.
-    const whole = /^(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/u.exec(this.#held)?.[0] ?? '';
+    const whole = /^(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/u.exec(this.#heldText)?.[0] ?? '';
     const text = whole.replace(/\\u[dD][89abAB][\da-fA-F]{2}$/u, '');
-    const isClosed = this.#held[whole.length] === '"';
+    const isClosed = this.#heldText[whole.length] === '"';
     const taken = isClosed ? whole : text;
-    this.#held = this.#held.slice(taken.length);
+    this.#heldText = this.#heldText.slice(taken.length);
     if (isClosed) this.#state = 'after';
-    return decoded(taken);
+    return decodedText(taken);
   }
 }
 
-function decoded(text: string): string {
+function decodedText(text: string): string {
   try {
     // A model may leave line breaks and tabs unescaped, which JSON does not allow.
     return JSON.parse(

@@ -28,6 +28,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
 };
 
 /** Returns the advice about a global that scripts lack; undefined for unknown names. */
-export function insteadOf(name: string): string | undefined {
+export function missingNameAdvice(name: string): string | undefined {
   return Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
 }

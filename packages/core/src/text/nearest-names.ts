@@ -92,7 +92,7 @@ function spellingLikeness(left: string, right: string, budget: { steps: number }
   if (Math.abs(left.length - right.length) / longest > 1 - MIN_SPELLING_LIKENESS) return 0;
   const [from, to] = differingParts(left, right);
   budget.steps -= from.length * to.length;
-  // defence: name-comparison-is-bounded, without it: return 1 - editDistance(from, to) / longest;
+  // defence: name-comparison-is-bounded
   return budget.steps < 0 ? 0 : 1 - editDistance(from, to) / longest;
 }
 

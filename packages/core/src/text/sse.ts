@@ -17,7 +17,7 @@ export const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
 /**
  * Turns text chunks into events. Takes linear time and holds at most one event. An event above the maximum ends the
- * reading: `overflowed` is true, and no more events are emitted.
+ * reading: `hasOverflowed` is true, and no more events are emitted.
  */
 export class SseParser {
   readonly #maxEventLength: number;
@@ -30,14 +30,14 @@ export class SseParser {
   #atStart = true;
   /** True if the last chunk ended with CR. A following LF then belongs to the same line ending. */
   #afterCarriageReturn = false;
-  #overflowed = false;
+  #hasOverflowed = false;
 
   constructor(maxEventLength: number = MAX_EVENT_LENGTH) {
     this.#maxEventLength = maxEventLength;
   }
 
-  get overflowed(): boolean {
-    return this.#overflowed;
+  get hasOverflowed(): boolean {
+    return this.#hasOverflowed;
   }
 
   push(text: string): SseEvent[] {
@@ -45,7 +45,7 @@ export class SseParser {
     let from = this.#skip(text);
     const lineEnd = /\r\n|\n|\r/g;
     lineEnd.lastIndex = from;
-    for (let match = lineEnd.exec(text); match !== null && !this.#overflowed; match = lineEnd.exec(text)) {
+    for (let match = lineEnd.exec(text); match !== null && !this.#hasOverflowed; match = lineEnd.exec(text)) {
       this.#hold(text.slice(from, match.index));
       this.#endLine(events);
       from = lineEnd.lastIndex;
@@ -73,14 +73,14 @@ export class SseParser {
   }
 
   #hold(piece: string): void {
-    if (piece === '' || this.#overflowed) return;
+    if (piece === '' || this.#hasOverflowed) return;
     this.#length += piece.length;
     if (this.#length > this.#maxEventLength) this.#overflow();
     else this.#line.push(piece);
   }
 
   #overflow(): void {
-    this.#overflowed = true;
+    this.#hasOverflowed = true;
     this.#line = [];
     this.#data = [];
   }

@@ -1,51 +1,48 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
-import type { Validated, ValidationIssue } from '../protocol/tools.js';
+import type { ValidationResult, ValidationIssue } from '../protocol/tools.js';
 import { formatPath } from '../text/value-path.js';
-import { copyJson } from './json-text.js';
-import { childSchema, expand, knownKeysAt, mayBeNull, ValueSchemas, type DescribedObject } from './schema-lookup.js';
-import { requiredKeys } from './schema-types.js';
-import { plainIssue } from './validation-issues.js';
+import { copyJson } from '../schema/json-text.js';
+import { knownKeys, mayBeNull, visitObjects, type DescribedObject } from '../schema/object-keys.js';
+import { schemaTree } from '../schema/read-schema.js';
+import { innerSchema, possibleSchemas } from '../schema/tree.js';
+import { plainIssue } from '../schema/validation-issues.js';
 
-/** Former argument names, each mapped to its current name. */
-export type OldNames = Readonly<Record<string, string>>;
+/** Other names of arguments, each mapped to the argument's name. */
+export type ArgumentAliases = Readonly<Record<string, string>>;
 
-/**
- * Checks former argument names. `tool`: the tool's name in messages. Throws a `ToolscriptUsageError` for invalid names.
- */
-export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonObject): OldNames | undefined {
-  if (oldNames === undefined) return undefined;
-  if (!isRecord(oldNames) || Object.values(oldNames).some((name) => typeof name !== 'string'))
-    throw new ToolscriptUsageError(`"oldNames" of ${tool} must be an object of names.`);
-  const names = knownKeysAt(inputSchema, []);
-  for (const [old, name] of Object.entries(oldNames as OldNames)) {
-    if (names.includes(old))
-      throw new ToolscriptUsageError(
-        `"oldNames" of ${tool} has "${old}", which is the current name of an argument; remove it from "oldNames" or rename the argument.`,
-      );
+/** Checks aliases. `tool`: the tool's name in messages. Throws a `ToolscriptUsageError` for invalid aliases. */
+export function readAliases(aliases: unknown, tool: string, inputSchema: JsonObject): ArgumentAliases | undefined {
+  if (aliases === undefined) return undefined;
+  if (!isRecord(aliases) || Object.values(aliases).some((name) => typeof name !== 'string'))
+    throw new ToolscriptUsageError('TOOL_MEMBER_INVALID', {
+      member: `"aliases" of ${tool}`,
+      expected: 'an object of names',
+    });
+  const names = knownKeys(schemaTree(inputSchema).root);
+  for (const [alias, name] of Object.entries(aliases as ArgumentAliases)) {
+    if (names.includes(alias)) throw new ToolscriptUsageError('ALIAS_IS_ARGUMENT', { tool, alias });
     if (!names.includes(name))
-      throw new ToolscriptUsageError(
-        `"oldNames" of ${tool} gives "${old}" the name "${name}", which no argument has; the arguments are ${names.join(', ')}.`,
-      );
+      throw new ToolscriptUsageError('ALIAS_OF_NOTHING', { tool, alias, name, names: names.join(', ') });
   }
-  return Object.freeze({ ...(oldNames as OldNames) });
+  return Object.freeze({ ...(aliases as ArgumentAliases) });
 }
 
-/** Arguments with their current names. `issues`: arguments that are given under two names. */
+/** Arguments without aliases. `issues`: arguments that are given under two names. */
 interface RenamedArguments {
   readonly value: unknown;
   readonly issues: readonly ValidationIssue[];
 }
 
-export function withNewNames(value: unknown, oldNames: OldNames | undefined): RenamedArguments {
-  if (oldNames === undefined || !isRecord(value)) return { value, issues: [] };
+export function withoutAliases(value: unknown, aliases: ArgumentAliases | undefined): RenamedArguments {
+  if (aliases === undefined || !isRecord(value)) return { value, issues: [] };
   const issues: ValidationIssue[] = [];
   const given = new Set(Object.keys(value));
   const members = Object.entries(value).map(([key, member]): [string, unknown] => {
-    const name = Object.hasOwn(oldNames, key) ? oldNames[key]! : key;
+    const name = Object.hasOwn(aliases, key) ? aliases[key]! : key;
     if (name === key) return [key, member];
     if (given.has(name))
-      issues.push(plainIssue([key], `is an old name of ${name}, which is given too; give ${name} alone`));
+      issues.push(plainIssue([key], `is an alias of ${name}, which is given too; give ${name} alone`));
     given.add(name);
     return [name, member];
   });
@@ -58,14 +55,13 @@ export function withNewNames(value: unknown, oldNames: OldNames | undefined): Re
  */
 export function nullsAsAbsent(
   jsonSchema: JsonObject,
-  validate: (value: unknown) => Validated,
-): (value: unknown) => Validated {
-  let schemas: ValueSchemas | undefined;
+  validate: (value: unknown) => ValidationResult,
+): (value: unknown) => ValidationResult {
   return (value) => {
     const verdict = validate(value);
-    const copy = verdict.ok ? null : copyOf(value);
+    const copy = verdict.ok ? null : jsonCopy(value);
     if (verdict.ok || copy === null || !holdsNull(copy)) return verdict;
-    const absent = withoutAbsent(jsonSchema, (schemas ??= new ValueSchemas(jsonSchema)), copy);
+    const absent = withoutAbsent(jsonSchema, copy);
     if (absent.length === 0) return verdict;
     const again = validate(copy);
     return again.ok ? { ...again, absent } : again;
@@ -73,7 +69,7 @@ export function nullsAsAbsent(
 }
 
 /** Returns a copy of the value; null if the value is not JSON. */
-function copyOf(value: unknown): JsonValue {
+function jsonCopy(value: unknown): JsonValue {
   try {
     return copyJson(value);
   } catch {
@@ -87,11 +83,11 @@ function holdsNull(value: JsonValue): boolean {
 }
 
 /** Deletes members that count as absent. Returns their paths. */
-function withoutAbsent(root: JsonObject, schemas: ValueSchemas, value: JsonValue): string[] {
+function withoutAbsent(jsonSchema: JsonObject, value: JsonValue): string[] {
   const absent: string[] = [];
-  schemas.visit(value, (described) => {
+  visitObjects(schemaTree(jsonSchema).root, value, (described) => {
     for (const [key, member] of Object.entries(described.object)) {
-      if (member !== null || !isAbsent(root, key, described)) continue;
+      if (member !== null || !isAbsent(key, described)) continue;
       delete described.object[key];
       absent.push(formatPath([...described.path, key]));
     }
@@ -99,10 +95,8 @@ function withoutAbsent(root: JsonObject, schemas: ValueSchemas, value: JsonValue
   return absent;
 }
 
-function isAbsent(root: JsonObject, key: string, { parts }: DescribedObject): boolean {
-  if (parts.some((part) => requiredKeys(part).includes(key))) return false;
-  const members = parts
-    .filter(({ properties }) => isRecord(properties) && Object.hasOwn(properties, key))
-    .map((part) => childSchema(part, key));
-  return members.length > 0 && members.every((member) => member !== undefined && !mayBeNull(expand(root, member)));
+function isAbsent(key: string, { schemas }: DescribedObject): boolean {
+  if (schemas.some(({ required }) => required.includes(key))) return false;
+  const members = schemas.filter(({ properties }) => properties?.has(key)).map((schema) => innerSchema(schema, key)!);
+  return members.length > 0 && members.every((member) => !mayBeNull(possibleSchemas(member)));
 }

@@ -2,11 +2,12 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
-import { isRecord } from '../protocol/json.js';
-import { expand } from './schema-lookup.js';
-import type { ObservedShapes } from './observed-shapes.js';
+import { knownKeys } from '../schema/object-keys.js';
+import type { ObservedShapes } from '../schema/observed-shapes.js';
+import { schemaTree } from '../schema/read-schema.js';
 import { identifierName, writtenNames } from '../text/identifier-name.js';
 
+/** A tool, as a search of the catalog shows it. */
 export interface ToolSummary {
   /** The name as a script writes it after `tools.`. */
   readonly name: string;
@@ -20,7 +21,7 @@ export interface ToolCatalog {
    * Returns the best match first. Tools without a word that starts with a word of the query are omitted. `limit`: 1 to
    * 50, default 10.
    */
-  search(query: string, options?: { limit?: number }): ToolSummary[];
+  search(query: string, options?: { limit?: number | undefined }): ToolSummary[];
   /**
    * Returns the tool's declaration, with the observed shape of its results if the tool has no output schema; undefined
    * if there is no such tool.
@@ -74,11 +75,11 @@ class TokenCatalog {
   readonly #postings = new Map<string, Map<number, number>>();
   readonly #sortedTokens: readonly string[];
   readonly #descriptions = new Map<number, string>();
-  readonly #observed: ObservedShapes | undefined;
+  readonly #observedShapes: ObservedShapes | undefined;
 
   constructor(tools: readonly Tool[], observed: ObservedShapes | undefined) {
     this.#tools = [...tools];
-    this.#observed = observed;
+    this.#observedShapes = observed;
     this.#summaries = tools.map((tool) => ({
       name: identifierName(tool.name),
       description: firstSentence(tool.description),
@@ -87,7 +88,7 @@ class TokenCatalog {
     this.#sortedTokens = [...this.#postings.keys()].toSorted();
   }
 
-  search(query: string, options: { limit?: number } = {}): ToolSummary[] {
+  search(query: string, options: { limit?: number | undefined } = {}): ToolSummary[] {
     const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(options.limit ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
     const scores = new Map<number, number>();
     for (const token of queryTokens(query)) this.#score(token, scores);
@@ -105,7 +106,7 @@ class TokenCatalog {
     const tool = this.#tools[index] as Tool;
     let declaration = this.#descriptions.get(index);
     if (declaration === undefined) this.#descriptions.set(index, (declaration = declarationFor(tool)));
-    const observed = tool.outputSchema === undefined ? this.#observed?.typeOf(tool, principal) : undefined;
+    const observed = tool.outputSchema === undefined ? this.#observedShapes?.resultType(tool, principal) : undefined;
     return observed === undefined ? declaration : `${declaration}// observed, not promised: Promise<${observed}>\n`;
   }
 
@@ -125,9 +126,11 @@ class TokenCatalog {
     for (const name of writtenNames(tool.name)) {
       const other = this.#byName.get(name);
       if (other !== undefined && other !== index)
-        throw new ToolscriptUsageError(
-          `Scripts would write both the tool "${this.#tools[other]?.name}" and the tool "${tool.name}" as tools.${name}. Rename one of them.`,
-        );
+        throw new ToolscriptUsageError('TOOL_NAMES_COLLIDE', {
+          other: this.#tools[other]!.name,
+          name: tool.name,
+          shared: name,
+        });
       this.#byName.set(name, index);
     }
     const weights = new Map<string, number>();
@@ -135,7 +138,7 @@ class TokenCatalog {
       for (const token of nameTokens(text)) weights.set(stem(token), Math.max(weights.get(stem(token)) ?? 0, weight));
     };
     weigh(tool.name, NAME_WEIGHT);
-    for (const parameter of parameterNames(tool)) weigh(parameter, PARAMETER_WEIGHT);
+    for (const parameter of knownKeys(schemaTree(tool.inputSchema).root)) weigh(parameter, PARAMETER_WEIGHT);
     weigh(tool.description.slice(0, 4_000), DESCRIPTION_WEIGHT);
     for (const [token, weight] of weights) this.#post(token, index, weight);
   }
@@ -191,10 +194,4 @@ function queryTokens(query: string): Set<string> {
 function stem(token: string): string {
   if (token.length > 4 && token.endsWith('ies')) return `${token.slice(0, -3)}y`;
   return token.length > 3 && token.endsWith('s') && !token.endsWith('ss') ? token.slice(0, -1) : token;
-}
-
-function parameterNames(tool: Tool): string[] {
-  return expand(tool.inputSchema, tool.inputSchema).flatMap((schema) =>
-    isRecord(schema['properties']) ? Object.keys(schema['properties']) : [],
-  );
 }

@@ -1,16 +1,16 @@
 import { CATCHABLE_CODES } from '../protocol/errors.js';
 import type { JsonObject } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
+import { schemaTree } from '../schema/read-schema.js';
 import { identifierName } from '../text/identifier-name.js';
 import {
   docText,
   isPlainObjectSchema,
   joinUnion,
   propertyName,
-  requiredKeys,
   SchemaTypeWriter,
   type TypeStyle,
-} from './schema-types.js';
+} from '../schema/schema-types.js';
 
 /**
  * The detail of declarations, from most to least. `full`: with the docs of tools and members. `types`: without the
@@ -21,15 +21,15 @@ export type DeclarationDetail = 'full' | 'types' | 'signatures' | 'names';
 
 export interface DeclarationOptions {
   /** Default `full`. */
-  detail?: DeclarationDetail;
+  detail?: DeclarationDetail | undefined;
   /** Declares members that may be absent (`tools.spawn?`, `tools.http?`, `tools.mcp?`) as optional. Default false. */
-  optionalMembers?: boolean;
+  optionalMembers?: boolean | undefined;
   /** Whether `tools.spawn` exists. Default false. */
-  spawn?: boolean;
+  spawn?: boolean | undefined;
   /**
    * Also declares members that are accepted or returned but hidden from models: for the type checker. Default false.
    */
-  everything?: boolean;
+  everything?: boolean | undefined;
 }
 
 /** The declaration of one tool, as lines without outer indentation. */
@@ -50,7 +50,7 @@ export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): 
  * Returns the declaration of one tool on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{
  * … }>`.
  */
-export function signatureOf(tool: Tool): string {
+export function toolSignature(tool: Tool): string {
   return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), { ...STYLES.types, deprecated: false }))}`;
 }
 
@@ -81,9 +81,9 @@ export function declarationWriter(
 
 export interface LayoutOptions extends DeclarationOptions {
   /** Declares quoted names in addition to their identifier forms. Default false. */
-  aliases?: boolean;
+  aliases?: boolean | undefined;
   /** Namespaces (identifier form, '' for the root) with the number of their tools that are not declared. */
-  missing?: ReadonlyMap<string, number>;
+  missing?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Returns the text of `interface Tools`, with the types before it. */
@@ -93,7 +93,7 @@ export function layOutDeclarations(declarations: readonly ToolDeclaration[], opt
   for (const [path, count] of options.missing ?? []) namespaceAt(root, path).missing = count;
   const members = [...namespaceLines(root, options.aliases === true), ...reservedMembers(root, options)];
   const definitions = declarations.flatMap((declaration) => declaration.definitions);
-  return [...definitions, 'interface Tools {', ...indented(members), '}', ''].join('\n');
+  return [...definitions, 'interface Tools {', ...indentedLines(members), '}', ''].join('\n');
 }
 
 /** Returns the line that replaces the undeclared tools of a namespace. */
@@ -107,7 +107,7 @@ export function namespaceLine(name: string, count: number): string {
 }
 
 /** Returns the parts of a tool's namespace in identifier form; empty for the root. */
-export function namespaceOf(tool: Tool): string[] {
+export function toolNamespace(tool: Tool): string[] {
   return identifierName(tool.name).split('.').slice(0, -1);
 }
 
@@ -167,18 +167,19 @@ function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): st
 
 /**
  * Returns the schemas of a tool's arguments. With `everything`, there is one schema for each way to write the required
- * arguments by current and former names.
+ * arguments by names and aliases.
  */
-function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): JsonObject[] {
-  if (!everything || oldNames === undefined) return [inputSchema];
-  const entries = Object.entries(oldNames);
-  const required = requiredKeys(inputSchema);
+function argumentSchemas({ inputSchema, aliases }: Tool, everything: boolean): JsonObject[] {
+  if (!everything || aliases === undefined) return [inputSchema];
+  const entries = Object.entries(aliases);
+  const { root } = schemaTree(inputSchema);
+  const { required } = root;
   const ways = namings(required, entries);
-  if (!isPlainObjectSchema(inputSchema) || ways === undefined) return [inputSchema, ANY_ARGUMENTS];
+  if (!isPlainObjectSchema(root) || ways === undefined) return [inputSchema, ANY_ARGUMENTS];
   const properties = inputSchema['properties'] as JsonObject;
   const optional = entries.filter(([, name]) => !required.includes(name));
-  const before = optional.map(([old, name]) => [old, properties[name]]);
-  const accepted = { ...properties, ...(Object.fromEntries(before) as JsonObject) };
+  const others = optional.map(([alias, name]) => [alias, properties[name]]);
+  const accepted = { ...properties, ...(Object.fromEntries(others) as JsonObject) };
   return ways.map((naming) => {
     const written = (name: string): string => naming.get(name) ?? name;
     return {
@@ -198,27 +199,24 @@ const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true }
 const MAX_NAMINGS = 16;
 
 /**
- * Returns every way to write the required arguments, each by its current name or by one of its former names; undefined
+ * Returns every way to write the required arguments, each by its name or by one of its aliases; undefined
  * if there are too many ways.
  */
-function namings(
-  required: readonly string[],
-  oldNames: readonly [string, string][],
-): Map<string, string>[] | undefined {
+function namings(required: readonly string[], aliases: readonly [string, string][]): Map<string, string>[] | undefined {
   let ways = [new Map<string, string>()];
   for (const name of required) {
-    const before = oldNames.filter(([, today]) => today === name);
-    if (ways.length * (1 + before.length) > MAX_NAMINGS) return undefined;
-    ways = [...ways, ...before.flatMap(([old]) => ways.map((way) => new Map(way).set(name, old)))];
+    const others = aliases.filter(([, target]) => target === name);
+    if (ways.length * (1 + others.length) > MAX_NAMINGS) return undefined;
+    ways = [...ways, ...others.flatMap(([alias]) => ways.map((way) => new Map(way).set(name, alias)))];
   }
   return ways;
 }
 
 /** Whether a call without arguments is invalid. If the schema is not a plain list of members, the validator decides. */
 function needsArguments(tool: Tool): boolean {
-  const { anyOf, oneOf, allOf, $ref } = tool.inputSchema;
-  if (requiredKeys(tool.inputSchema).length > 0) return true;
-  if ([anyOf, oneOf, allOf, $ref].every((keyword) => keyword === undefined)) return false;
+  const { required, anyOf, oneOf, allOf, reference } = schemaTree(tool.inputSchema).root;
+  if (required.length > 0) return true;
+  if ((anyOf ?? oneOf ?? allOf ?? reference) === undefined) return false;
   try {
     return !tool.validateInput({}).ok;
   } catch {
@@ -288,7 +286,7 @@ function namespaceLines(namespace: Namespace, aliases: boolean): string[] {
   for (const [name, inner] of namespace.namespaces) {
     const isEmpty = inner.members.size + inner.namespaces.size === 0;
     if (isEmpty) lines.push(namespaceLine(name, inner.missing));
-    else lines.push(`${name}: {`, ...indented(namespaceLines(inner, aliases)), '};');
+    else lines.push(`${name}: {`, ...indentedLines(namespaceLines(inner, aliases)), '};');
   }
   if (namespace.missing > 0) lines.push(missingLine(namespace.missing));
   return aliases ? [...lines, ...aliasLines(namespace)] : lines;
@@ -314,7 +312,7 @@ function pickedNames(namespace: Namespace, held: ReadonlySet<string>): string {
   return [...held, ...given].map((name) => `"${name}"`).join(' | ');
 }
 
-function indented(lines: readonly string[]): string[] {
+function indentedLines(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 

@@ -3,10 +3,10 @@ import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { deepFreeze } from '../protocol/json.js';
 import { didYouMean } from '../text/nearest-names.js';
-import { nullsAsAbsent, readOldNames, withNewNames, type OldNames } from './accepted-arguments.js';
-import { compileJsonSchema } from './json-schema.js';
-import { compileStandardSchema, standardKind, type StandardSchema } from './standard-schema.js';
-import { compileZodSchema, isZodSchema, type CompiledSchema } from './zod-schema.js';
+import { nullsAsAbsent, readAliases, withoutAliases, type ArgumentAliases } from './accepted-arguments.js';
+import { compileJsonSchema } from '../schema/json-schema.js';
+import { compileStandardSchema, standardKind, type StandardSchema } from '../schema/standard-schema.js';
+import { compileZodSchema, isZodSchema, type CompiledSchema } from '../schema/zod-schema.js';
 
 /** The common part of the schemas of all versions of zod 4, because a host may use a version other than core's. */
 interface AnyZodSchema {
@@ -31,6 +31,7 @@ export type ToolResult<Output> = Output extends AnyZodSchema
     ? Sent
     : unknown;
 
+/** A tool, as its author writes it for `defineTool`. */
 export interface ToolDefinition<Input extends ToolSchema | undefined, Output extends ToolSchema | undefined> {
   /** The name consists of letters, digits, `_`, `$` and `-`; dots make namespaces. */
   name: string;
@@ -40,18 +41,18 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
    * Schema of an object: zod 4, or Standard Schema with a JSON Schema. A tool without this schema and without
    * `inputSchema` takes no arguments.
    */
-  input?: Input;
+  input?: Input | undefined;
   /** JSON Schema of an object (2020-12, or an older draft). */
-  inputSchema?: object;
+  inputSchema?: object | undefined;
   /** Schema of the result, as for `input`; it makes the script's types exact. */
-  output?: Output;
+  output?: Output | undefined;
   /** JSON Schema of the result. */
-  outputSchema?: object;
+  outputSchema?: object | undefined;
   /**
-   * Former argument names, each mapped to its current name: `{ filePath: 'path' }`. Calls may use the former names, but
-   * models do not see them. The tool receives only the current names.
+   * Other names of arguments, each mapped to the argument's name: `{ filePath: 'path' }`. Calls may use the aliases, but
+   * models do not see them. The tool receives only the names.
    */
-  oldNames?: OldNames;
+  aliases?: ArgumentAliases | undefined;
   /**
    * Default `policy`. A function decides for each call whether the call needs a user's decision. If the function
    * throws, the call needs a decision.
@@ -60,34 +61,50 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
     | 'never'
     | 'always'
     | 'policy'
-    | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
+    | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>)
+    | undefined;
   /** Default `external`. */
-  effect?: ToolEffect;
+  effect?: ToolEffect | undefined;
   /**
    * Who may call the tool if the model's provider runs code (carrier `hosted`). Default: `both` for reads, `direct` for
    * all other tools, because their calls may wait longer for a user than such code lives.
    */
-  callers?: ToolCallers;
+  callers?: ToolCallers | undefined;
   /**
    * True: the tool itself makes repeated calls with the same `idempotencyKey` harmless. A call that had started when
    * its process ended is then repeated under its old key; otherwise the call rejects as unknown. Default false.
    */
-  idempotent?: boolean;
+  idempotent?: boolean | undefined;
   /** Returns the subjects that the call touches, for rules to match on. */
-  permissions?: (input: ToolInput<Input>) => readonly string[];
+  permissions?: ((input: ToolInput<Input>) => readonly string[]) | undefined;
   /** Returns the text that a deciding user reads instead of the arguments. */
-  preview?: (input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>;
+  preview?: ((input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>) | undefined;
+  /**
+   * Returns the stored texts to which the input refers, by names for a user, such as `{ 'the file "notes"': text }`. An
+   * approval covers these texts: if one has changed before the call is executed, the user is asked again.
+   */
+  references?:
+    | ((
+        input: ToolInput<Input>,
+        scope: ToolCallScope,
+      ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
+    | undefined;
+  /**
+   * Identifies the code of the tool, such as its version. A suspended approval of a tool with another source is asked
+   * again.
+   */
+  source?: string | undefined;
   /** See `Tool.previewLength`. Default 4000. */
-  previewLength?: number;
+  previewLength?: number | undefined;
   /**
    * Returns the input with exact versions of the things to which it refers. Called before anybody decides about the
    * call: the decision, the rules and `execute` get this input. A throw ends the call.
    */
-  pin?: (input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>;
+  pin?: ((input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>) | undefined;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
-  shows?: 'plan';
+  shows?: 'plan' | undefined;
   /** A call runs a saved script; see `Tool.savedScript`. */
-  savedScript?: FindSavedScript;
+  savedScript?: FindSavedScript | undefined;
   /** Runs the call. Only the message of a thrown error reaches the script; a `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
   /**
@@ -95,7 +112,7 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
    * first. `output` is the result as the script received it. `context.idempotencyKey` differs from that of the call. A
    * throw means that the call is not undone. Default: the calls of the tool cannot be undone.
    */
-  revert?: (input: ToolInput<Input>, output: ToolOutput<Output>, context: ToolCallContext) => unknown;
+  revert?: ((input: ToolInput<Input>, output: ToolOutput<Output>, context: ToolCallContext) => unknown) | undefined;
 }
 
 /** The result of a call as scripts receive it. */
@@ -105,6 +122,7 @@ export type ToolOutput<Output> = Output extends AnyZodSchema
     ? Read
     : unknown;
 
+/** The caller of a tool, for a tool's own `approval` function. */
 export interface ApprovalQuestion {
   tool: string;
   principal: string | undefined;
@@ -118,14 +136,34 @@ export interface DefinedTool extends Tool {
   readonly notes: readonly string[];
 }
 
+/** Options of `defineTool` for the author of many tools, such as an MCP client. */
 export interface DefineToolOptions {
   /** Permits a namespace that is otherwise reserved; names then have the form `mcp.SERVER.TOOL`. */
-  namespace?: 'mcp';
+  namespace?: 'mcp' | undefined;
 }
 
 /**
  * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid definition,
  * such as one with an unknown member or with a schema that JSON cannot represent.
+ *
+ * @example
+ *
+ * ```ts
+ * const deleteFile = defineTool({
+ *   name: 'deleteFile',
+ *   description: 'Deletes a file of the workspace.',
+ *   input: z.object({ path: z.string() }),
+ *   effect: 'write',
+ *   approval: 'always',
+ *   permissions: ({ path }) => [`file:${path}`],
+ *   preview: ({ path }) => `delete ${path}`,
+ *   async execute({ path }, { signal }) {
+ *     signal.throwIfAborted();
+ *     await rm(path);
+ *     return { deleted: path };
+ *   },
+ * });
+ * ```
  */
 export function defineTool<
   Input extends ToolSchema | undefined = undefined,
@@ -136,7 +174,7 @@ export function defineTool<
   assertMembers(definition as unknown as Record<string, unknown>, definition.name);
   const input = compileInput(definition);
   const output = compileOutput(definition);
-  const oldNames = readOldNames(definition.oldNames, `the tool "${definition.name}"`, input.jsonSchema);
+  const aliases = readAliases(definition.aliases, `the tool "${definition.name}"`, input.jsonSchema);
   const validateInput = nullsAsAbsent(input.jsonSchema, input.validate);
   return Object.freeze({
     name: definition.name,
@@ -147,28 +185,33 @@ export function defineTool<
     effect: definition.effect ?? 'external',
     callers: definition.callers,
     idempotent: definition.idempotent ?? false,
-    oldNames,
+    aliases,
     validateInput: (value: unknown) => {
-      const renamed = withNewNames(value === undefined ? {} : value, oldNames);
+      const renamed = withoutAliases(value === undefined ? {} : value, aliases);
       return renamed.issues.length > 0 ? { ok: false, issues: renamed.issues } : validateInput(renamed.value);
     },
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
     previewLength: definition.previewLength,
+    references: definition.references,
+    source: definition.source,
     pin: definition.pin,
     shows: definition.shows,
     savedScript: definition.savedScript,
-    // A call with the former names may have been suspended.
+    // A call may have been suspended before a name became an alias.
     execute: (value: unknown, context: ToolCallContext) =>
-      definition.execute(withNewNames(value, oldNames).value as never, context),
-    revert: definition.revert && revertOf(definition.revert as never, oldNames),
+      definition.execute(withoutAliases(value, aliases).value as never, context),
+    revert: definition.revert && revertWithoutAliases(definition.revert as never, aliases),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
   }) as unknown as DefinedTool;
 }
 
-function revertOf(revert: NonNullable<Tool['revert']>, oldNames: Tool['oldNames']): NonNullable<Tool['revert']> {
-  return (input, output, context) => revert(withNewNames(input, oldNames ?? {}).value as never, output, context);
+function revertWithoutAliases(
+  revert: NonNullable<Tool['revert']>,
+  aliases: Tool['aliases'],
+): NonNullable<Tool['revert']> {
+  return (input, output, context) => revert(withoutAliases(input, aliases ?? {}).value as never, output, context);
 }
 
 const MEMBERS = [
@@ -178,7 +221,7 @@ const MEMBERS = [
   'inputSchema',
   'output',
   'outputSchema',
-  'oldNames',
+  'aliases',
   'approval',
   'effect',
   'callers',
@@ -186,6 +229,8 @@ const MEMBERS = [
   'permissions',
   'preview',
   'previewLength',
+  'references',
+  'source',
   'pin',
   'shows',
   'savedScript',
@@ -206,9 +251,7 @@ function compileInput(definition: ToolDefinition<ToolSchema | undefined, ToolSch
   const compiled = compileSchema(definition.input, 'input', where);
   const type = compiled.jsonSchema['type'];
   if (type !== undefined && type !== 'object') {
-    throw new ToolscriptUsageError(
-      `${where} must describe an object (z.object({…})), because tools take one object of named arguments.`,
-    );
+    throw new ToolscriptUsageError('TOOL_INPUT_NOT_AN_OBJECT', { where, kind: 'an object (z.object({…}))' });
   }
   return { ...compiled, jsonSchema: { type: 'object', ...compiled.jsonSchema } };
 }
@@ -230,66 +273,56 @@ function compileSchema(schema: ToolSchema, member: 'input' | 'output', where: st
   if (isZodSchema(schema)) return compileZodSchema(schema, member, where);
   const kind = standardKind(schema);
   if (kind === 'complete') return compileStandardSchema(schema as StandardSchema, member, where);
-  throw new ToolscriptUsageError(
-    kind === 'partial'
-      ? `${where} has no JSON Schema, which models need: its library must implement Standard JSON Schema (zod 4, ArkType from 2.1.28, Valibot with toStandardJsonSchema of @valibot/to-json-schema).`
-      : `${where} is not a schema of zod 4 or of Standard Schema; "${member}" takes such a schema, and "${member}Schema" takes a JSON Schema.`,
-  );
+  if (kind === 'partial') throw new ToolscriptUsageError('SCHEMA_WITHOUT_JSON_SCHEMA', { where });
+  throw new ToolscriptUsageError('SCHEMA_UNKNOWN', { where, member });
 }
 
 function assertDefinition(definition: unknown): void {
   if (typeof definition === 'object' && definition !== null) return;
-  throw new ToolscriptUsageError('defineTool needs an object: { name, description, input, execute }.');
+  throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+    method: 'defineTool',
+    expected: 'an object: { name, description, input, execute }',
+  });
 }
+
+/** The optional members of a definition: their names, their checks and the expected values. */
+const MEMBER_RULES: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
+  ['idempotent', (value) => typeof value === 'boolean', 'true or false'],
+  ['previewLength', (value) => Number.isInteger(value) && Number(value) > 0, 'a whole number of characters above 0'],
+  ['shows', (value) => value === 'plan', '"plan", or be omitted'],
+  ['approval', (value) => isFunction(value) || APPROVALS.includes(value), '"never", "always", "policy" or a function'],
+  ['effect', (value) => EFFECTS.includes(value), '"read", "write" or "external"'],
+  ['callers', (value) => CALLERS.includes(value), '"direct", "code" or "both"'],
+  ['source', (value) => typeof value === 'string', 'a text'],
+  ...['permissions', 'pin', 'preview', 'references', 'revert', 'savedScript'].map(
+    (member) => [member, isFunction, 'a function'] as const,
+  ),
+];
 
 function assertMembers(definition: Record<string, unknown>, name: string): void {
   const tool = `The tool "${name}"`;
   for (const key of Object.keys(definition)) {
     if (!MEMBERS.includes(key))
-      throw new ToolscriptUsageError(
-        `${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS) || ' Remove it.'}`,
-      );
+      throw new ToolscriptUsageError('UNKNOWN_MEMBER', {
+        where: tool,
+        member: key,
+        advice: didYouMean(key, MEMBERS) || ' Remove it.',
+      });
   }
   if (typeof definition['description'] !== 'string')
-    throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
-  if (typeof definition['execute'] !== 'function')
-    throw new ToolscriptUsageError(`${tool} needs a function "execute" that runs a call.`);
-  const {
-    approval,
-    effect,
-    callers,
-    idempotent,
-    permissions,
-    pin,
-    preview,
-    previewLength,
-    revert,
-    shows,
-    savedScript,
-  } = definition;
-  if (idempotent !== undefined && typeof idempotent !== 'boolean')
-    throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
-  if (previewLength !== undefined && !(Number.isInteger(previewLength) && Number(previewLength) > 0))
-    throw new ToolscriptUsageError(`"previewLength" of ${lower(tool)} must be a whole number of characters above 0.`);
-  if (shows !== undefined && shows !== 'plan')
-    throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be omitted.`);
-  if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
-    throw new ToolscriptUsageError(`The approval of ${lower(tool)} must be "never", "always", "policy" or a function.`);
-  }
-  if (effect !== undefined && !EFFECTS.includes(effect)) {
-    throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
-  }
-  if (callers !== undefined && !CALLERS.includes(callers))
-    throw new ToolscriptUsageError(`"callers" of ${lower(tool)} must be "direct", "code" or "both".`);
-  for (const [key, value] of Object.entries({ permissions, pin, preview, revert, savedScript })) {
-    if (value !== undefined && typeof value !== 'function')
-      throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
+    throw new ToolscriptUsageError('TOOL_WITHOUT_DESCRIPTION', { tool });
+  if (typeof definition['execute'] !== 'function') throw new ToolscriptUsageError('TOOL_WITHOUT_EXECUTE', { tool });
+  for (const [member, isValid, expected] of MEMBER_RULES) {
+    const value = definition[member];
+    if (value === undefined || isValid(value)) continue;
+    const place = member === 'approval' || member === 'effect' ? `The ${member}` : `"${member}"`;
+    throw new ToolscriptUsageError('TOOL_MEMBER_INVALID', { member: `${place} of ${lower(tool)}`, expected });
   }
 }
 
 function refuseBoth(tool: string, first: string, firstValue: unknown, second: string, secondValue: unknown): void {
   if (firstValue === undefined || secondValue === undefined) return;
-  throw new ToolscriptUsageError(`The tool "${tool}" has both "${first}" and "${second}"; give one of them.`);
+  throw new ToolscriptUsageError('TOOL_SCHEMA_GIVEN_TWICE', { tool, first, second });
 }
 
 function lower(text: string): string {
@@ -306,43 +339,39 @@ const MAX_SEGMENTS = 8;
 /** Throws a `ToolscriptUsageError` for an invalid tool name. `namespace`: a reserved namespace that is permitted. */
 function assertToolName(name: unknown, namespace?: 'mcp'): asserts name is string {
   if (typeof name !== 'string' || name === '') {
-    throw new ToolscriptUsageError('A tool needs a name: a non-empty string.');
+    throw new ToolscriptUsageError('TOOL_WITHOUT_NAME');
   }
   const shown = JSON.stringify(name.slice(0, 100));
   const segments = name.split('.');
   if (segments.length > MAX_SEGMENTS) {
-    throw new ToolscriptUsageError(`The tool name ${shown} has more than ${MAX_SEGMENTS} parts. Use fewer.`);
+    throw new ToolscriptUsageError('TOOL_NAME_TOO_DEEP', { name: shown, most: MAX_SEGMENTS });
   }
   for (const segment of segments) assertSegment(segment, shown);
   const first = segments[0] as string;
   const reserved = RESERVED_NAMESPACES.includes(first) && first !== namespace && name !== 'http';
   if (reserved) {
-    throw new ToolscriptUsageError(
-      `The tool name ${shown} starts with "${first}", which is reserved; choose another name.`,
-    );
+    throw new ToolscriptUsageError('TOOL_NAME_RESERVED', { name: shown, part: first });
   }
   if (namespace !== undefined && (first !== namespace || segments.length < 3)) {
-    throw new ToolscriptUsageError(`The tool name ${shown} must have the form ${namespace}.SERVER.TOOL.`);
+    throw new ToolscriptUsageError('TOOL_NAME_WITHOUT_SERVER', { name: shown, namespace });
   }
 }
 
 function assertSegment(segment: string, shown: string): void {
   if (segment === '') {
-    throw new ToolscriptUsageError(
-      `The tool name ${shown} has an empty part; write names like "readFile" or "prompts.save".`,
-    );
+    throw new ToolscriptUsageError('TOOL_NAME_PART_EMPTY', { name: shown });
   }
   if (segment.length > MAX_SEGMENT_LENGTH) {
-    throw new ToolscriptUsageError(
-      `A part of the tool name ${shown} is longer than ${MAX_SEGMENT_LENGTH} characters. Use a shorter name.`,
-    );
+    throw new ToolscriptUsageError('TOOL_NAME_PART_TOO_LONG', { name: shown, most: MAX_SEGMENT_LENGTH });
   }
   if (!SEGMENT.test(segment)) {
-    throw new ToolscriptUsageError(
-      `The tool name ${shown} has characters other than letters, digits, "_", "$" and "-". Rename the tool.`,
-    );
+    throw new ToolscriptUsageError('TOOL_NAME_CHARACTERS', { name: shown });
   }
   if (FORBIDDEN_SEGMENTS.includes(segment)) {
-    throw new ToolscriptUsageError(`The tool name ${shown} uses "${segment}", which is reserved; choose another name.`);
+    throw new ToolscriptUsageError('TOOL_NAME_RESERVED', { name: shown, part: segment });
   }
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }

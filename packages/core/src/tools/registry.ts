@@ -40,7 +40,7 @@ function addTool(byName: Map<string, Tool>, tool: Tool): void {
   assertTool(tool);
   for (const name of writtenNames(tool.name)) {
     const other = byName.get(name);
-    if (other !== undefined) throw new ToolscriptUsageError(duplicateMessage(tool.name, other.name, name));
+    if (other !== undefined) throw nameClash(tool.name, other.name, name);
     byName.set(name, tool);
   }
 }
@@ -53,12 +53,12 @@ function assertTool(tool: unknown): void {
     typeof candidate.validateInput === 'function'
   )
     return;
-  throw new ToolscriptUsageError('A tool must be made by defineTool. Pass its definition to defineTool first.');
+  throw new ToolscriptUsageError('TOOL_NOT_DEFINED');
 }
 
-function duplicateMessage(name: string, other: string, shared: string): string {
-  if (name === other) return `Two tools have the name "${name}"; rename one of them.`;
-  return `The tools "${other}" and "${name}" would both be written tools.${shared} in a script; rename one of them.`;
+function nameClash(name: string, other: string, shared: string): ToolscriptUsageError {
+  if (name === other) return new ToolscriptUsageError('TOOL_NAME_TAKEN', { name });
+  return new ToolscriptUsageError('TOOL_NAMES_COLLIDE', { other, name, shared });
 }
 
 function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): void {
@@ -67,9 +67,7 @@ function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): vo
     const namespace = parts.slice(0, length).join('.');
     const other = byName.get(namespace);
     if (other !== undefined) {
-      throw new ToolscriptUsageError(
-        `"${namespace}" is both a tool ("${other.name}") and the namespace of "${tool.name}"; rename one of them.`,
-      );
+      throw new ToolscriptUsageError('TOOL_NAME_IS_NAMESPACE', { namespace, tool: other.name, other: tool.name });
     }
   }
 }
@@ -77,8 +75,8 @@ function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): vo
 /** A named set of tools. */
 export interface ToolPack {
   /** The packs whose tools this pack includes. */
-  extends?: string | readonly string[];
-  tools?: readonly string[];
+  extends?: string | readonly string[] | undefined;
+  tools?: readonly string[] | undefined;
 }
 
 export type ToolPacks = Readonly<Record<string, ToolPack>>;
@@ -86,14 +84,14 @@ export type ToolPacks = Readonly<Record<string, ToolPack>>;
 /** The tools that a script may use; see `resolveExposure`. */
 export interface Exposure {
   /** Tools, and namespaces, which stand for all tools in them: `mcp.github`. */
-  tools?: readonly string[];
-  pack?: string;
+  tools?: readonly string[] | undefined;
+  pack?: string | undefined;
   /** Default false: tools under `mcp.` are hidden. */
-  mcp?: boolean;
+  mcp?: boolean | undefined;
   /** Default false: `tools.spawn` does not exist. */
-  spawn?: boolean;
+  spawn?: boolean | undefined;
   /** Default false: the tool `http` is hidden. */
-  http?: boolean;
+  http?: boolean | undefined;
 }
 
 /** The packs that always exist. Tools that these packs name and the harness lacks are omitted without an error. */
@@ -120,7 +118,7 @@ export function resolveExposure(
   exposure: Exposure,
   registry: ToolRegistry,
   packs: ToolPacks = {},
-  { absent = 'refuse' }: { absent?: 'refuse' | 'skip' } = {},
+  { absent = 'refuse' }: { absent?: 'refuse' | 'skip' | undefined } = {},
 ): ReadonlySet<string> {
   assertExposure(exposure);
   const find: FindTools = (name, where) => {
@@ -129,11 +127,11 @@ export function resolveExposure(
     return found;
   };
   const resolver = new PackResolver(packs, registry, find);
-  for (const name of Object.keys(packs)) resolver.toolsOf(name);
+  for (const name of Object.keys(packs)) resolver.packTools(name);
   const chosen = new Set<string>();
   if (exposure.pack === undefined && exposure.tools === undefined)
     for (const name of registry.names()) chosen.add(name);
-  if (exposure.pack !== undefined) for (const name of resolver.toolsOf(exposure.pack)) chosen.add(name);
+  if (exposure.pack !== undefined) for (const name of resolver.packTools(exposure.pack)) chosen.add(name);
   for (const name of exposure.tools ?? []) for (const tool of find(name, 'expose.tools')) chosen.add(tool);
   for (const name of chosen) if (isSwitchedOff(name, exposure)) chosen.delete(name);
   return chosen;
@@ -155,7 +153,7 @@ class PackResolver {
   readonly #packs: ToolPacks;
   readonly #registry: ToolRegistry;
   readonly #find: FindTools;
-  readonly #resolved = new Map<string, ReadonlySet<string>>();
+  readonly #resolvedPacks = new Map<string, ReadonlySet<string>>();
 
   constructor(packs: ToolPacks, registry: ToolRegistry, find: FindTools) {
     this.#packs = packs;
@@ -164,16 +162,14 @@ class PackResolver {
     for (const [name, pack] of Object.entries(packs)) assertPack(name, pack);
   }
 
-  toolsOf(name: string, path: readonly string[] = []): ReadonlySet<string> {
-    const known = this.#resolved.get(name);
+  packTools(name: string, path: readonly string[] = []): ReadonlySet<string> {
+    const known = this.#resolvedPacks.get(name);
     if (known !== undefined) return known;
     if (path.includes(name)) {
-      throw new ToolscriptUsageError(
-        `The packs extend each other in a cycle: ${[...path, name].join(' → ')}. Remove one "extends" of the cycle.`,
-      );
+      throw new ToolscriptUsageError('PACK_CYCLE', { packs: [...path, name].join(' → ') });
     }
     const tools = this.#builtIn(name) ?? this.#own(name, path);
-    this.#resolved.set(name, tools);
+    this.#resolvedPacks.set(name, tools);
     return tools;
   }
 
@@ -186,19 +182,20 @@ class PackResolver {
   }
 
   #own(name: string, path: readonly string[]): ReadonlySet<string> {
-    if (!Object.hasOwn(this.#packs, name)) throw new ToolscriptUsageError(this.#unknownPack(name, path));
+    if (!Object.hasOwn(this.#packs, name)) throw this.#unknownPack(name, path);
     const pack = this.#packs[name] as ToolPack;
     const tools = new Set<string>();
     const parents = typeof pack.extends === 'string' ? [pack.extends] : (pack.extends ?? []);
-    for (const parent of parents) for (const tool of this.toolsOf(parent, [...path, name])) tools.add(tool);
+    for (const parent of parents) for (const tool of this.packTools(parent, [...path, name])) tools.add(tool);
     for (const listed of pack.tools ?? []) for (const tool of this.#find(listed, `the pack "${name}"`)) tools.add(tool);
     return tools;
   }
 
-  #unknownPack(name: string, path: readonly string[]): string {
+  #unknownPack(name: string, path: readonly string[]): ToolscriptUsageError {
     const names = [...BUILT_IN_PACK_NAMES, ...Object.keys(this.#packs)];
     const user = path.length === 0 ? '' : `, which "${path.at(-1)}" extends`;
-    return `There is no pack "${name}"${user}.${didYouMean(name, names) || ` The packs are ${names.join(', ')}.`}`;
+    const advice = didYouMean(name, names) || ` The packs are ${names.join(', ')}.`;
+    return new ToolscriptUsageError('UNKNOWN_PACK', { name, user, advice });
   }
 }
 
@@ -210,25 +207,36 @@ function toolsNamed(name: string, registry: ToolRegistry): readonly string[] {
 }
 
 function unknownTool(name: string, registry: ToolRegistry, where: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(
-    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names()) || ' Remove it.'}`,
-  );
+  return new ToolscriptUsageError('UNKNOWN_TOOL', {
+    kind: 'tool or namespace',
+    name,
+    where,
+    advice: didYouMean(name, registry.names()) || ' Remove it.',
+  });
 }
 
 function assertPack(name: string, pack: unknown): void {
   if (BUILT_IN_PACK_NAMES.includes(name)) {
-    throw new ToolscriptUsageError(
-      `The pack "${name}" is built in. Choose another name; the new pack may extend "${name}".`,
-    );
+    throw new ToolscriptUsageError('PACK_IS_BUILT_IN', { name });
   }
   const isRecord = typeof pack === 'object' && pack !== null && !Array.isArray(pack);
-  if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools? }.`);
+  if (!isRecord)
+    throw new ToolscriptUsageError('PACK_INVALID', {
+      member: `The pack "${name}"`,
+      expected: 'an object: { extends?, tools? }',
+    });
   assertKeys(pack, ['extends', 'tools'], `The pack "${name}"`);
   const { extends: parents, tools } = pack as ToolPack;
   if (tools !== undefined && !isNameList(tools))
-    throw new ToolscriptUsageError(`"tools" of the pack "${name}" must be a list of names.`);
+    throw new ToolscriptUsageError('PACK_INVALID', {
+      member: `"tools" of the pack "${name}"`,
+      expected: 'a list of names',
+    });
   if (parents !== undefined && typeof parents !== 'string' && !isNameList(parents)) {
-    throw new ToolscriptUsageError(`"extends" of the pack "${name}" must be a name or a list of names.`);
+    throw new ToolscriptUsageError('PACK_INVALID', {
+      member: `"extends" of the pack "${name}"`,
+      expected: 'a name or a list of names',
+    });
   }
 }
 
@@ -237,19 +245,21 @@ const EXPOSURE_KEYS = ['tools', 'pack', 'mcp', 'spawn', 'http'];
 function assertExposure(exposure: Exposure): void {
   assertKeys(exposure, EXPOSURE_KEYS, '"expose"');
   if (exposure.tools !== undefined && !isNameList(exposure.tools)) {
-    throw new ToolscriptUsageError('"expose.tools" must be a list of tool names.');
+    throw new ToolscriptUsageError('OPTION_INVALID', { option: '"expose.tools"', expected: 'a list of tool names' });
   }
   if (exposure.pack !== undefined && typeof exposure.pack !== 'string') {
-    throw new ToolscriptUsageError('"expose.pack" must be the name of a pack.');
+    throw new ToolscriptUsageError('OPTION_INVALID', { option: '"expose.pack"', expected: 'the name of a pack' });
   }
 }
 
 function assertKeys(value: object, keys: readonly string[], where: string): void {
   for (const key of Object.keys(value)) {
     if (!keys.includes(key))
-      throw new ToolscriptUsageError(
-        `${where} has an unknown member "${key}".${didYouMean(key, keys) || ` It takes ${keys.join(', ')}.`}`,
-      );
+      throw new ToolscriptUsageError('UNKNOWN_MEMBER', {
+        where,
+        member: key,
+        advice: didYouMean(key, keys) || ` It takes ${keys.join(', ')}.`,
+      });
   }
 }
 

@@ -1,4 +1,4 @@
 export type { AgentDescription } from './attributes.js';
-export { traceContextOf } from './span-context.js';
+export { spanTraceContext } from './span-context.js';
 export type { TracedRun, TracingOptions } from './run-trace.js';
-export { traceRun } from './trace-run.js';
+export { tracePart, traceRun } from './trace-run.js';

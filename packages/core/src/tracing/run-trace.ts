@@ -7,7 +7,7 @@ import {
   type TraceContext,
 } from '../protocol/index.js';
 import { agentAttributes, markFailed, usageAttributes, type AgentDescription } from './attributes.js';
-import { contextUnder, spanContextOf, traceContextOf } from './span-context.js';
+import { contextUnder, remoteSpanContext, spanTraceContext } from './span-context.js';
 import { tracedModel } from './traced-model.js';
 import { WorkSpans } from './work-spans.js';
 
@@ -45,12 +45,12 @@ export class RunTrace {
     const { agent, provider, events = [] } = run;
     const earlier = events.map(({ trace: kept }) => readTraceContext(kept)).filter((kept) => kept !== undefined);
     const previous = earlier.at(-1);
-    const links: Link[] = previous === undefined ? [] : [{ context: spanContextOf(previous) }];
+    const links: Link[] = previous === undefined ? [] : [{ context: remoteSpanContext(previous) }];
     const name = agent === undefined ? 'invoke_agent' : `invoke_agent ${agent.name ?? agent.slug}`;
     const attributes = agentAttributes(agent, provider);
     const options = { kind: SpanKind.INTERNAL, attributes, links };
     const span = tracer.startSpan(name, options, contextUnder(parent ?? earlier[0]));
-    const own = traceContextOf(span);
+    const own = spanTraceContext(span);
     if (own === undefined) return undefined;
     const started = new RunTrace(span, own, tracer);
     for (const event of events) started.#work.recall(event);

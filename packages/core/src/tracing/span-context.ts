@@ -14,7 +14,7 @@ import type { TraceContext } from '../protocol/index.js';
  * standard in every configuration of the host.
  */
 
-export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
+export function remoteSpanContext({ traceparent, tracestate }: TraceContext): SpanContext {
   const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string];
   return {
     traceId,
@@ -29,7 +29,7 @@ export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanCo
  * The trace context of the span. Undefined if nothing is traced: the host has no SDK, and the request had no trace
  * context.
  */
-export function traceContextOf(span: Span): TraceContext | undefined {
+export function spanTraceContext(span: Span): { traceparent: string; tracestate?: string } | undefined {
   const context = span.spanContext();
   if (!isSpanContextValid(context)) return undefined;
   const { traceId, spanId, traceFlags, traceState } = context;
@@ -42,5 +42,5 @@ export function traceContextOf(span: Span): TraceContext | undefined {
 
 /** The context in which a child of `parent` starts. */
 export function contextUnder(parent: TraceContext | undefined): Context {
-  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(parent));
+  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remoteSpanContext(parent));
 }

@@ -26,3 +26,30 @@ export async function* traceRun<Options extends TracedRun>(
     trace.end();
   }
 }
+
+/** One part of a run, as `@toolscript/core/agent` makes it. */
+interface TracedPart {
+  readonly options: TracedRun & { readonly earlier?: readonly StreamEvent[] | undefined };
+}
+
+/** Like `traceRun`, for a host that takes each event when it is made: `perform` performs the part. */
+export async function tracePart<Part extends TracedPart>(
+  perform: (part: Part, take: (event: StreamEvent) => void) => Promise<void>,
+  part: Part,
+  take: (event: StreamEvent) => void,
+  tracing: TracingOptions,
+): Promise<void> {
+  const { options } = part;
+  const { agent, provider, earlier: events } = options;
+  const trace = RunTrace.start({ agent, provider, events }, tracing);
+  if (trace === undefined) return perform(part, take);
+  const traced = provider === undefined ? options : { ...options, provider: trace.model(provider) };
+  try {
+    await perform({ ...part, options: traced }, (event) => take(trace.take(event)));
+  } catch (error) {
+    trace.fail(error);
+    throw error;
+  } finally {
+    trace.end();
+  }
+}

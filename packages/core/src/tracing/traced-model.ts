@@ -2,7 +2,7 @@ import { SpanKind, type Attributes, type Context, type Span, type Tracer } from 
 import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
 import { present } from '../protocol/json.js';
 import { markFailed, modelAttributes, usageAttributes } from './attributes.js';
-import { traceContextOf } from './span-context.js';
+import { spanTraceContext } from './span-context.js';
 
 export interface ModelTrace {
   readonly tracer: Tracer;
@@ -38,7 +38,7 @@ async function* tracedAnswer(
   onStart(options.answerId, span);
   const answer = new AnswerSpan(span);
   try {
-    const headers = { ...options.headers, ...traceContextOf(span) };
+    const headers = { ...options.headers, ...spanTraceContext(span) };
     for await (const payload of provider.stream(request, { ...options, headers })) {
       answer.take(payload);
       yield payload;

@@ -21,11 +21,11 @@ export class WorkSpans {
   /** The contexts of answers, by `answer_id`. */
   readonly #answers = new Map<string, Context>();
   /** The `answer_id` of each `call_id`. */
-  readonly #answerOf = new Map<string, string>();
+  readonly #answerIds = new Map<string, string>();
   /** The items of scripts, by item id. */
   readonly #scripts = new Map<string, ScriptExecutionItem>();
   /** The `call_id` of each script id. */
-  readonly #callOf = new Map<string, string>();
+  readonly #callIds = new Map<string, string>();
   /** The spans of scripts that have not ended, by `call_id`. */
   readonly #openScripts = new Map<string, OpenSpan>();
   readonly #openCalls = new Map<string, Span>();
@@ -77,10 +77,10 @@ export class WorkSpans {
 
   #note(item: OutputItem): void {
     if (item.type !== 'script_execution' && item.type !== 'function_call') return;
-    if (typeof item.answer_id === 'string') this.#answerOf.set(item.call_id, item.answer_id);
+    if (typeof item.answer_id === 'string') this.#answerIds.set(item.call_id, item.answer_id);
     if (item.type === 'function_call') return;
     this.#scripts.set(item.id, item);
-    if (item.script_id !== undefined) this.#callOf.set(item.script_id, item.call_id);
+    if (item.script_id !== undefined) this.#callIds.set(item.script_id, item.call_id);
   }
 
   #itemDone(item: OutputItem, at: number): void {
@@ -145,11 +145,11 @@ export class WorkSpans {
   }
 
   #scriptContext(scriptId: string | undefined): Context | undefined {
-    const callId = this.#callOf.get(scriptId ?? '');
+    const callId = this.#callIds.get(scriptId ?? '');
     return callId === undefined ? undefined : this.#openScripts.get(callId)?.context;
   }
 
   #answerContext(callId: string): Context {
-    return this.#answers.get(this.#answerOf.get(callId) ?? '') ?? this.#run;
+    return this.#answers.get(this.#answerIds.get(callId) ?? '') ?? this.#run;
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { agentSystem, defineAgent, resumeAgent, runAgent, type RunAgentOptions } from '#core/agent/index.js';
 import { memoryStore, type HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, HarnessMode, OutputItem } from '#core/protocol/index.js';
-import { collectRun, essences, expectClean, openWorld, type Played } from './running.js';
+import { collectRun, essences, expectClean, NONCE, openWorld, type Played } from './running.js';
 import {
   call,
   comparable,
@@ -37,7 +37,7 @@ function askedOf({ events }: Played) {
   return events.flatMap(({ payload }) => (payload.type === 'approval_requested' ? [payload.approval] : []));
 }
 
-describe('I5 · the user sees the call and its place, and the script continues after the decision', () => {
+describe('the user sees the call and its place, and the script continues after the decision', () => {
   const store = memoryStore();
   const turns = [{ parts: [text('I ask.\n'), script(GUARDED)] }, says('Decided.', ['Script'])];
 
@@ -55,6 +55,7 @@ describe('I5 · the user sees the call and its place, and the script continues a
         harness,
         agent: { slug: 'tester', reasoningEffort: 'medium', ...agent },
         history,
+        nonce: NONCE,
         suspension,
         decisions: { [request!.approval_id]: decision },
         threadId: played.events[0]!.thread_id,
@@ -152,7 +153,7 @@ describe('I5 · the user sees the call and its place, and the script continues a
         leaves: 2,
       })) {
         const settings = { slug: 'tester', reasoningEffort: 'medium' as const, ...agent };
-        const common = { provider: providerOf(api, scene.server.baseUrl), harness, agent: settings };
+        const common = { provider: providerOf(api, scene.server.baseUrl), harness, agent: settings, nonce: NONCE };
         const other = await collectRun(runAgent({ ...common, history: played.history, input: 'And?' }), played.history);
         const decisions = { [askedOf(played)[0]!.approval_id]: 'approve' as const };
         const suspension = endOf(played).script_id!;
@@ -201,7 +202,7 @@ describe('I5 · the user sees the call and its place, and the script continues a
   });
 });
 
-describe('I6 · a timeout is in the history, with the work completed before it', () => {
+describe('a timeout is in the history, with the work completed before it', () => {
   test.each(WAYS)('$way', async ({ agent }) => {
     const code =
       "await tools.note({ text: 'done' });\nawait tools.slow({ ms: 600_000 });\nawait tools.note({ text: 'never' });";
@@ -231,7 +232,7 @@ describe('I6 · a timeout is in the history, with the work completed before it',
   });
 });
 
-describe('I7 · if scripts are disabled, none is offered or run, and structured calls work', () => {
+describe('if scripts are disabled, none is offered or run, and structured calls work', () => {
   test.each(WAYS)('$way', async (way) => {
     const block: Part = { type: 'script', carrier: 'text', code: ADD };
     const takes = await playOnEach({
@@ -267,7 +268,7 @@ describe('I7 · if scripts are disabled, none is offered or run, and structured 
   });
 });
 
-describe('I8 · a dry run checks, reports and measures, and calls nothing', () => {
+describe('a dry run checks, reports and measures, and calls nothing', () => {
   test.each(WAYS)('$way', async ({ agent }) => {
     const takes = await playOnEach({
       agent: { ...agent, functions: 'all', mode: 'dry-run' },

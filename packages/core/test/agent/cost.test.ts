@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costOf, defineAgent } from '#core/agent/index.js';
+import { usageCost, defineAgent } from '#core/agent/index.js';
 
 const prices = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 };
 
@@ -7,8 +7,8 @@ describe('the cost of tokens', () => {
   it('is the same for a format that counts the cache as input and for one that does not', () => {
     const inside = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100, cache_read_tokens: 400 };
     const beside = { input_tokens: 600, output_tokens: 100, total_tokens: 1_100, cache_read_tokens: 400 };
-    expect(costOf(inside, prices)).toBeCloseTo((600 + 40 + 1_000) / 1e6, 12);
-    expect(costOf(beside, prices)).toBeCloseTo(costOf(inside, prices), 12);
+    expect(usageCost(inside, prices)).toBeCloseTo((600 + 40 + 1_000) / 1e6, 12);
+    expect(usageCost(beside, prices)).toBeCloseTo(usageCost(inside, prices), 12);
   });
 
   it('counts cache writes, at the price of input unless another price is set', () => {
@@ -19,20 +19,20 @@ describe('the cost of tokens', () => {
       cache_write_tokens: 100,
       cache_read_tokens: 200,
     };
-    expect(costOf(usage, prices)).toBeCloseTo((125 + 20) / 1e6, 12);
-    expect(costOf(usage, { input: 1, output: 10 })).toBeCloseTo(300 / 1e6, 12);
+    expect(usageCost(usage, prices)).toBeCloseTo((125 + 20) / 1e6, 12);
+    expect(usageCost(usage, { input: 1, output: 10 })).toBeCloseTo(300 / 1e6, 12);
   });
 
   it('counts reasoning that a server reports separately, and not reasoning inside the output', () => {
     const beside = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_400, reasoning_tokens: 300 };
-    expect(costOf(beside, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
-    expect(costOf({ ...beside, cache_read_tokens: 200 }, prices)).toBeCloseTo((800 + 20 + 4_000) / 1e6, 12);
+    expect(usageCost(beside, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
+    expect(usageCost({ ...beside, cache_read_tokens: 200 }, prices)).toBeCloseTo((800 + 20 + 4_000) / 1e6, 12);
     const within = { input_tokens: 1_000, output_tokens: 400, total_tokens: 1_400, reasoning_tokens: 300 };
-    expect(costOf(within, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
+    expect(usageCost(within, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
   });
 
   it('is computed without a total too', () => {
-    expect(costOf({ input_tokens: 10, output_tokens: 1 }, prices)).toBeCloseTo(20 / 1e6, 12);
+    expect(usageCost({ input_tokens: 10, output_tokens: 1 }, prices)).toBeCloseTo(20 / 1e6, 12);
   });
 
   it('is needed for a budget', () => {

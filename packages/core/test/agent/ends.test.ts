@@ -7,6 +7,7 @@ import {
   collectRun,
   essences,
   expectClean,
+  NONCE,
   openScene,
   openWorld,
   play,
@@ -230,7 +231,10 @@ describe.each(APIS)('%s', (api) => {
   test('a script that the end of the answer truncated is reported to the model, and never runs', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
-      { parts: [{ type: 'text', text: '<tool-calls>\nreturn await tools.note({ te' }], stop: 'max_output_tokens' },
+      {
+        parts: [{ type: 'text', text: `<tool-calls id="${NONCE}">\nreturn await tools.note({ te` }],
+        stop: 'max_output_tokens',
+      },
       say('I see.', ['ScriptSyntaxError']),
     ]);
     const { response } = await play(world, scene, { carrier: 'text' });
@@ -310,7 +314,7 @@ test('a provider that ignores the abort does not delay the run', async () => {
 });
 
 function base(world: World, provider: ModelProvider, agent: object) {
-  return { provider, harness: world.harness, agent: { slug: 'tester', ...agent } };
+  return { provider, harness: world.harness, agent: { slug: 'tester', ...agent }, nonce: NONCE };
 }
 
 /** Resumes the run: its events follow those of the last one. `asked`: the suspended run. */

@@ -5,8 +5,8 @@ import { recoverRun, resumeAgent, runAgent, type AgentInput, type ResumeAgentOpt
 import { createHarness, defineTool } from '#core/index.js';
 import { createProvider } from '#core/providers/index.js';
 import type { OutputItem, StreamEvent, ToolCallers } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { tries } from '@toolscript/testkit/some-cases';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { HOSTED_APIS, startHostedService, type HostedApi, type HostedService, type Step } from './hosted-services.js';
 import { PIXEL_PART } from './pixel.js';
 import { collectRun, type Played } from './running.js';

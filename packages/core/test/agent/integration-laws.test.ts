@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { extendHistory, runAgent } from '#core/agent/index.js';
 import { ResponseReducer } from '#core/history/index.js';
-import { APIS, collectRun, essences, expectClean, openScene, openWorld, play } from './running.js';
+import { APIS, collectRun, essences, expectClean, inTags, NONCE, openScene, openWorld, play } from './running.js';
 import {
   call,
   comparable,
@@ -22,10 +22,9 @@ import {
 
 const ADD = 'return (await tools.add({ a: 2, b: 3 })).sum;';
 const NOTE = (said: string) => `return await tools.note({ text: '${said}' });`;
-const inTags = (code: string) => `<tool-calls>\n${code}\n</tool-calls>`;
 const containing = (said: string) => expect.stringContaining(said) as unknown;
 
-describe('F9 · thinking, script and text keep their order, also for the model', () => {
+describe('thinking, script and text keep their order, also for the model', () => {
   test.each(SCRIPT_WAYS)('$way: thinking of the provider’s own', async ({ agent }) => {
     const goesOn = agent.afterScript === 'continue';
     const takes = await playOnEach({
@@ -88,7 +87,7 @@ describe('F9 · thinking, script and text keep their order, also for the model',
   });
 });
 
-describe('I1 · Responses: thinking, text and a script pass end to end', () => {
+describe('Responses: thinking, text and a script pass end to end', () => {
   test.each(SCRIPT_WAYS)('$way', async (way) => {
     const { agent } = way;
     const world = openWorld();
@@ -123,8 +122,8 @@ describe('I1 · Responses: thinking, text and a script pass end to end', () => {
   });
 });
 
-describe('I2 · Chat: a block in the text is found and run, however it is split', () => {
-  const blocks = { tags: inTags(ADD), fence: `\`\`\`ts tool-calls\n${ADD}\n\`\`\`` };
+describe('Chat: a block in the text is found and run, however it is split', () => {
+  const blocks = { tags: inTags(ADD), fence: `\`\`\`ts tool-calls id=${NONCE}\n${ADD}\n\`\`\`` };
   const lengths = [1, 2, 7, 16, 1000];
   const cuts = Object.entries(blocks).flatMap(([name, block]) => lengths.map((length) => ({ name, block, length })));
 
@@ -155,7 +154,7 @@ describe('I2 · Chat: a block in the text is found and run, however it is split'
   });
 });
 
-describe('I3 · Messages: thinking streams before its script, and stays bound to its place', () => {
+describe('Messages: thinking streams before its script, and stays bound to its place', () => {
   test.each(SCRIPT_WAYS)('$way', async (way) => {
     const world = openWorld();
     const scene = await openScene('anthropic-messages', [
@@ -195,7 +194,7 @@ describe('I3 · Messages: thinking streams before its script, and stays bound to
   });
 });
 
-describe('I4 · structured calls and scripts work side by side', () => {
+describe('structured calls and scripts work side by side', () => {
   const notes = (...said: string[]): Part[] => said.map((word) => call('note', { text: word }));
 
   test.each(SCRIPT_WAYS)('$way: in one answer, in order of appearance, all results together', async (way) => {
@@ -244,7 +243,7 @@ describe('I4 · structured calls and scripts work side by side', () => {
   });
 });
 
-describe('I10 · the history of a turn is complete and in order', () => {
+describe('the history of a turn is complete and in order', () => {
   const failing = 'await tools.note({ text: "kept" });\nreturn await tools.fail({});';
   const code = 'console.log("adding");\nreturn { message: `It is ${(await tools.add({ a: 2, b: 3 })).sum}.` };';
   const turns: Turn[] = [

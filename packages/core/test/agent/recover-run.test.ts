@@ -11,6 +11,7 @@ import {
   type StreamEvent,
 } from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
+import { inTags, NONCE } from './running.js';
 import { call, collect, message, recording, replayed, script, withAnswer } from './cast.js';
 
 /** A provider that answers first with the parts, and then, when there are results, with `Done.`. */
@@ -67,8 +68,9 @@ describe('a run whose process ended', () => {
   const inText = {
     agent: { slug: 'tester', carrier: 'text', afterScript: 'continue' } as const,
     scriptSourceDeltas: true,
+    nonce: NONCE,
   };
-  const block = `<tool-calls>\n${TWO_MARKS}\n</tool-calls>`;
+  const block = inTags(TWO_MARKS);
 
   it.each([
     ['by calls', parts, { agent }],
@@ -439,6 +441,16 @@ describe('resumeRun', () => {
     expect(rest[0]!.seq).toBe(events.length);
     expect(foldResponse([...events, ...rest]).status).toBe('completed');
     expect(effects).toEqual(['script: x']);
+  });
+
+  it("counts the run's answers before its approvals towards maxTurns", async () => {
+    const harness = open({ store: memoryStore() });
+    const model = provider([script('item_1', "return (await tools.note({ text: 'x' })).noted;")]);
+    const limited = { provider: model, harness, agent: { ...agent, maxTurns: 1 } };
+    const events = await collect(runAgent({ ...limited, input: 'Go.' }));
+    const done = events.at(-1)!.payload as { approval_ids: string[] };
+    const rest = await collect(resumeRun({ ...limited, events, decisions: { [done.approval_ids[0]!]: 'approve' } }));
+    expect(rest.at(-1)!.payload).toMatchObject({ status: 'incomplete', incomplete_reason: 'max_turns' });
   });
 
   it('and recoverRun reject the events of another kind of run', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runAgent, type AgentInput } from '#core/agent/index.js';
 import { createProvider } from '#core/providers/index.js';
-import { rateLimitsOf } from '#core/providers/transport/failures.js';
+import { headerRateLimits } from '#core/providers/transport/failures.js';
 import type { EventPayload } from '#core/protocol/index.js';
 import { streamOf } from '../providers/wire-text.js';
 import { openWorld } from './running.js';
@@ -73,7 +73,7 @@ test('each request tells its tokens, its cost and what is left of limits, and th
 test('without prices no cost is reported', async () => {
   const payloads = await run(ANSWERS);
   expect(ofType(payloads, 'request_done')).toHaveLength(2);
-  expect(payloads.filter((payload) => 'cost' in payload)).toEqual([]);
+  expect(payloads.filter((payload) => 'cost' in payload && payload.cost !== undefined)).toEqual([]);
 });
 
 test('a request whose provider counts nothing is estimated, and marked', async () => {
@@ -89,13 +89,13 @@ test('the headers of both providers are read, and others ignored', () => {
     'x-ratelimit-limit-tokens': 'many',
     'x-ratelimit': '1',
   };
-  expect(rateLimitsOf(new Headers(openAi))).toEqual([{ name: 'requests', limit: 60, remaining: 59, reset: '1s' }]);
+  expect(headerRateLimits(new Headers(openAi))).toEqual([{ name: 'requests', limit: 60, remaining: 59, reset: '1s' }]);
   const anthropic = {
     'anthropic-ratelimit-input-tokens-remaining': '7',
     'anthropic-ratelimit-input-tokens-reset': '2026-11-24T12:00:00Z',
     'anthropic-ratelimit-requests-limit': '50',
   };
-  expect(rateLimitsOf(new Headers(anthropic))).toEqual([
+  expect(headerRateLimits(new Headers(anthropic))).toEqual([
     { name: 'input-tokens', remaining: 7, reset: '2026-11-24T12:00:00Z' },
     { name: 'requests', limit: 50 },
   ]);

@@ -17,7 +17,7 @@ import {
   type Response,
   type StreamEvent,
 } from '#core/protocol/index.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { PIXEL_BYTES, PIXEL_PART } from './pixel.js';
 
 export const APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -112,6 +112,12 @@ export async function openScene(api: ProviderApi, turns: Scenario['turns']): Pro
   return { server, provider };
 }
 
+/** The nonce of the scripts in text, for tests that write the tag themselves. */
+export const NONCE = '123456789';
+
+/** A script in text. */
+export const inTags = (code: string): string => `<tool-calls id="${NONCE}">\n${code}\n</tool-calls>`;
+
 export interface Played {
   readonly events: readonly StreamEvent[];
   readonly response: Response;
@@ -156,6 +162,7 @@ export async function play(
     agent: { slug: 'tester', ...agent },
     input: 'Do it.',
     loadImage: async () => ({ bytes: PIXEL_BYTES }),
+    nonce: (more.mode ?? agent.mode ?? world.harness.mode) === 'disabled' ? undefined : NONCE,
     ...more,
   };
   return collectRun(runAgent(options), more.history);

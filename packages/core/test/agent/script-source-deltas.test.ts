@@ -5,7 +5,7 @@ import { ResponseReducer } from '#core/history/index.js';
 import { scriptedModel, type ProviderApi, type Scenario } from '#core/providers/index.js';
 import type { OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { comparable, expectWholeItems, typed, withoutTyping } from '../history/typed-scripts.js';
-import { APIS, collectRun, essences, expectClean, openScene, openWorld, play, type World } from './running.js';
+import { APIS, collectRun, essences, expectClean, NONCE, openScene, openWorld, play, type World } from './running.js';
 
 type Turn = Scenario['turns'][number];
 type Part = Extract<Turn, { parts: unknown }>['parts'][number];
@@ -62,9 +62,9 @@ const part = fc.constantFrom(
   say('Well, a < b.\n'),
   say('<think>hm</think>'),
   say('</tool-calls>'),
-  say('```js tool-calls\n  return 1;\n  ```\n'),
-  say('<tool-calls>\nreturn `\n</tool-calls>\n'),
-  say('<tool-calls>\nunfinished'),
+  say(`\`\`\`js tool-calls id=${NONCE}\n  return 1;\n  \`\`\`\n`),
+  say(`<tool-calls id="${NONCE}">\nreturn \`\n</tool-calls>\n`),
+  say(`<tool-calls id="${NONCE}">\nunfinished`),
   script(NOTE('x')),
   script('return await tools.fail({});'),
   script("return '</tool-calls>';"),
@@ -101,6 +101,7 @@ async function playOut(
     agent: { slug: 'a', functions: 'all' as const, ...agent },
     scriptSourceDeltas,
     threadId: 'thr_typed',
+    nonce: agent.mode === 'disabled' ? undefined : NONCE,
     runId: 'run_typed',
   };
   const first = await collectRun(runAgent({ ...common, input: 'Begin.' }));
@@ -127,7 +128,7 @@ test('a script is shown before it is complete', async () => {
   const world = openWorld();
   const scene = await openScene('anthropic-messages', [
     {
-      parts: [say('<tool-calls>\nreturn '), { type: 'wait', ms: 50 }, say("'typed';\n</tool-calls>")],
+      parts: [say(`<tool-calls id="${NONCE}">\nreturn `), { type: 'wait', ms: 50 }, say("'typed';\n</tool-calls>")],
     },
     { parts: [say('Done.')] },
   ]);
@@ -136,6 +137,7 @@ test('a script is shown before it is complete', async () => {
     harness: world.harness,
     agent: { slug: 'tester', ...inText },
     input: 'Do it.',
+    nonce: NONCE,
     ...telling,
   };
   const reducer = new ResponseReducer();
@@ -156,7 +158,7 @@ test('a script is shown before it is complete', async () => {
 
 test('an answer that is interrupted in a script leaves no half script in the conversation', async () => {
   const world = openWorld();
-  const cut: Turn = { parts: [say('Now:\n<tool-calls>\nawait tools.no'), { type: 'cut' }] };
+  const cut: Turn = { parts: [say(`Now:\n<tool-calls id="${NONCE}">\nawait tools.no`), { type: 'cut' }] };
   const scene = await openScene('openai-chat', [cut, { parts: [say('Again.')] }]);
   const first = await play(world, scene, inText, { ...telling, threadId: 'thr_1' });
   expectWholeItems(first.events);

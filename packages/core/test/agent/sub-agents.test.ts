@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { describe, expect, it } from 'vitest';
-import { createSubAgents, runAgent, type RunAgentOptions, type SubAgentOptions } from '#core/agent/index.js';
+import {
+  createSubAgents,
+  defineAgent,
+  runAgent,
+  type RunAgentOptions,
+  type SubAgentOptions,
+} from '#core/agent/index.js';
 import { defineTool, type AuditEntry, type HarnessOptions } from '#core/index.js';
 import {
   ToolCallError,
@@ -245,6 +251,16 @@ describe('agents.launch.sync', () => {
     expect(result.value.answer).toBe(`${block}\n\nCount the words.`);
   });
 
+  it('does not start with a file that was changed after the launch', async () => {
+    let reads = 0;
+    const provider = cast({
+      'Count the words': (_, { conversation }) => says(String(conversation[0]!['content'])),
+      Go: first(`return ${launch({ task: 'Count the words.', fileKey: 'a.md' })};`),
+    });
+    const { result } = await play(provider, { documentText: async () => `text ${reads++}` });
+    expect(JSON.stringify(result)).toContain('was changed after the launch');
+  });
+
   it('gives a sub-agent no tool that its run does not have', async () => {
     const seen = 'return (await catalog.list()).map(({ name }) => name);';
     const provider = cast({
@@ -418,6 +434,20 @@ describe('the budget of a run with sub-agents', () => {
     const costs = nested(payloads).flatMap((payload) => (payload.type === 'request_done' ? [payload.cost ?? 0] : []));
     expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThanOrEqual(0.01);
     expect((await play(provider)).result.error).toContain('The agent root has no prices');
+  });
+
+  it.each([
+    [1_000_000, 1_000],
+    [500, 500],
+    [undefined, 1_000],
+  ])('is at most the own budget of the launched agent: %s tokens requested', async (tokens, given) => {
+    const other = { slug: 'other', carrier: 'tool', tokenBudget: 1_000 } as const;
+    const provider = cast({
+      'Say it': () => says('it'),
+      Go: first(`return ${launch({ agent: 'other', task: 'Say it.', ...(tokens && { budget: { tokens } }) })};`),
+    });
+    const { payloads } = await play(provider, { openAgent: async () => ({ agent: defineAgent(other), provider }) });
+    expect(payloads.find(({ type }) => type === 'agent_start')).toMatchObject({ budget: { tokens: given } });
   });
 
   it('holds for the tool calls of a sub-agent and its own sub-agents together', async () => {

@@ -48,7 +48,7 @@ describe('a harness that is closed', () => {
     await harness.close();
     const { provider, asked } = countingModel();
     const options = { provider, harness, agent };
-    const refusal = new ToolscriptUsageError('This harness is closed. Create another one with createHarness.');
+    const refusal = new ToolscriptUsageError('HARNESS_CLOSED');
     expect(() => runAgent({ ...options, input: 'Go.' })).toThrow(refusal);
     expect(() => resumeAgent({ ...options, suspension: 'scr_1' })).toThrow(refusal);
     expect(() => recoverRun({ ...options, events: EVENTS })).toThrow(refusal);

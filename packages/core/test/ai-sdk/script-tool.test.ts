@@ -193,7 +193,7 @@ describe('the tools of an AI SDK program, as one that takes scripts', () => {
 
   it('need an execute', async () => {
     const tools = { ask: tool({ description: 'Asks the user', inputSchema: z.object({}) }) };
-    await expect(createScriptTool(tools)).rejects.toThrow('"ask" has no execute');
+    await expect(createScriptTool(tools as never)).rejects.toThrow('"ask" has no execute');
   });
 });
 

@@ -5,6 +5,7 @@ import { foldResponse } from '#core/history/index.js';
 import type { EventPayload, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { sampleTools } from '../harness/sample-tools.js';
 import { collect } from '../harness/open-harness.js';
+import { NONCE } from '../agent/running.js';
 
 const { tools } = sampleTools();
 const harness: Harness = createHarness({ tools });
@@ -44,7 +45,8 @@ const PLAYERS: readonly [string, Play][] = [
     'an agent',
     (text, { breaks = false } = {}) => {
       const agent = { slug: 'tester', carrier: 'text', afterScript: 'continue' } as const;
-      return collect(runAgent({ provider: speaking(text, breaks), harness, agent, input: 'Go.' }));
+      const said = text.replaceAll('<tool-calls>', `<tool-calls id="${NONCE}">`);
+      return collect(runAgent({ provider: speaking(said, breaks), harness, agent, nonce: NONCE, input: 'Go.' }));
     },
   ],
 ];

@@ -1,13 +1,18 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as fc from 'fast-check';
-import { createGate } from '#core/approvals/gate.js';
-import { matchesPattern } from '#core/approvals/pattern.js';
+import { createGate } from '#core/calls/approvals/gate.js';
+import { matchesPattern } from '#core/calls/approvals/pattern.js';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import type { ApprovalPolicy, ApprovalRequest, ApprovalRule } from '../../src/protocol/approvals.js';
 import type { GateCall, GateDecision } from '../../src/protocol/approval-gate.js';
+import { contextWith } from '../support/run-context.js';
 
 const nothing: () => void = () => undefined;
+
+/** The gate of a structured call, which does not wait for a suspension. */
+const gateOf = (approvals: ApprovalPolicy | undefined, approvalTimeoutMs: number) =>
+  createGate(contextWith({ approvals, limits: { approvalTimeoutMs } }));
 
 function toolWith(extra: object = {}) {
   return defineTool({
@@ -38,9 +43,7 @@ function callOf({
     tool,
     callId: 'c1',
     scriptId: 's1',
-    principal: 'ann',
-    app: { a: 1 },
-    threadId: undefined,
+    context: contextWith({ principal: 'ann', app: { a: 1 } }),
     input: JSON.parse(inputJson),
     inputJson,
     plan: [],
@@ -51,7 +54,7 @@ function callOf({
 }
 
 async function decide(policy: ApprovalPolicy | undefined, asked: Asked = {}): Promise<string> {
-  const decision = await createGate(policy, { approvalTimeoutMs: 1_000 }).decide(callOf(asked));
+  const decision = await gateOf(policy, 1_000).decide(callOf(asked));
   return summary(decision);
 }
 
@@ -84,11 +87,11 @@ describe('a rule about arguments that are lists', () => {
   });
 });
 
-describe('a rule about the former name of an argument', () => {
+describe('a rule about the alias of an argument', () => {
   it('applies to the argument', async () => {
     const tool = toolWith({
       inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
-      oldNames: { filePath: 'path' },
+      aliases: { filePath: 'path' },
     });
     const rules: ApprovalRule[] = [{ input: { filePath: '/etc/*' }, action: 'deny' }, { action: 'approve' }];
     expect(await decide(rules, { tool, input: { path: '/etc/passwd' } })).toBe('deny by rule');
@@ -139,7 +142,7 @@ describe('a policy', () => {
   it('approves with auto, denies with deny, and denies with a reason if there is none', async () => {
     expect(await decide('auto')).toBe('approve by policy');
     expect(await decide('deny')).toBe('deny by policy');
-    const decision = await createGate(undefined, { approvalTimeoutMs: 1 }).decide(callOf());
+    const decision = await gateOf(undefined, 1).decide(callOf());
     expect(decision).toMatchObject({
       decision: 'deny',
       reason: 'Not approved: the call to exec: no approvals are configured here; the host can set "approvals".',
@@ -160,7 +163,7 @@ describe('a policy', () => {
     [[{ action: 'deny', tool: 5 }]],
     [[{ action: 'deny', input: [] }]],
   ])('that is invalid is rejected: %j', (policy) => {
-    expect(() => createGate(policy as never, { approvalTimeoutMs: 1 })).toThrow(ToolscriptUsageError);
+    expect(() => gateOf(policy as never, 1)).toThrow(ToolscriptUsageError);
   });
 });
 
@@ -254,7 +257,7 @@ describe('rules', () => {
   it('that ask reach the user, or deny if no user can be asked', async () => {
     const ask = vi.fn(() => 'approve' as const);
     expect(await decide({ rules: [{ tool: 'exec', action: 'ask' }], ask })).toBe('approve by person');
-    const decision = await createGate([{ action: 'ask' }], { approvalTimeoutMs: 1 }).decide(callOf());
+    const decision = await gateOf([{ action: 'ask' }], 1).decide(callOf());
     expect(decision).toMatchObject({ decision: 'deny', reason: expect.stringContaining('no user can be asked here') });
     expect(await decide({ rules: [], ask })).toBe('deny by policy');
     expect(ask).toHaveBeenCalledTimes(1);
@@ -360,7 +363,7 @@ describe('a user', () => {
   });
 
   it('who does not answer has not approved, and no resource stays allocated', async () => {
-    const gate = createGate(() => new Promise(nothing), { approvalTimeoutMs: 5 });
+    const gate = gateOf(() => new Promise(nothing), 5);
     expect(await gate.decide(callOf())).toMatchObject({
       decision: 'timeout',
       by: 'clock',
@@ -371,16 +374,14 @@ describe('a user', () => {
   it('is not asked, or is ignored, after the call was aborted', async () => {
     const controller = new AbortController();
     let answer: (decision: 'approve') => void = nothing;
-    const gate = createGate(() => new Promise((resolve) => (answer = resolve)), { approvalTimeoutMs: 60_000 });
+    const gate = gateOf(() => new Promise((resolve) => (answer = resolve)), 60_000);
     const pending = gate.decide(callOf({ signal: controller.signal }));
     await Promise.resolve();
     controller.abort();
     answer('approve');
     expect(summary(await pending)).toBe('cancelled by host');
     const ask = vi.fn(() => 'approve' as const);
-    expect(summary(await createGate(ask, { approvalTimeoutMs: 1 }).decide(callOf({ signal: controller.signal })))).toBe(
-      'cancelled by host',
-    );
+    expect(summary(await gateOf(ask, 1).decide(callOf({ signal: controller.signal })))).toBe('cancelled by host');
     expect(ask).not.toHaveBeenCalled();
   });
 
@@ -388,7 +389,7 @@ describe('a user', () => {
     const controller = new AbortController();
     let answer: (decision: 'approve') => void = nothing;
     const ask = vi.fn(() => new Promise<'approve'>((resolve) => (answer = resolve)));
-    const pending = createGate(ask, { approvalTimeoutMs: 60_000 }).decide(callOf({ signal: controller.signal }));
+    const pending = gateOf(ask, 60_000).decide(callOf({ signal: controller.signal }));
     await vi.waitUntil(() => ask.mock.calls.length === 1);
     controller.abort();
     // The wait ends at once, and a later answer changes nothing.
@@ -404,7 +405,7 @@ describe('a user', () => {
         remember: 'script' as const,
         ...(decision === 'approve' && { input: { edited: true } }),
       }));
-      const gate = createGate(ask, { approvalTimeoutMs: 1_000 });
+      const gate = gateOf(ask, 1_000);
       const first = await gate.decide(callOf({ input: { n: 1 } }));
       const second = await gate.decide(callOf({ input: { n: 2 } }));
       expect(first).toMatchObject({
@@ -420,7 +421,7 @@ describe('a user', () => {
 
   it('remember: workspace is reported to the host and answers no other call', async () => {
     const ask = vi.fn(() => ({ decision: 'approve' as const, remember: 'workspace' as const }));
-    const gate = createGate(ask, { approvalTimeoutMs: 1_000 });
+    const gate = gateOf(ask, 1_000);
     expect(await gate.decide(callOf({ input: { n: 1 } }))).toMatchObject({
       decision: 'approve',
       remember: 'workspace',
@@ -431,10 +432,7 @@ describe('a user', () => {
 
   it('who remembered an approval does not override a rule that forbids', async () => {
     const rules: ApprovalRule[] = [{ input: { cwd: '/etc*' }, action: 'deny' }, { action: 'ask' }];
-    const gate = createGate(
-      { rules, ask: () => ({ decision: 'approve', remember: 'script' }) },
-      { approvalTimeoutMs: 1_000 },
-    );
+    const gate = gateOf({ rules, ask: () => ({ decision: 'approve', remember: 'script' }) }, 1_000);
     expect(summary(await gate.decide(callOf()))).toBe('approve by person');
     expect(summary(await gate.decide(callOf({ input: { cwd: '/etc/x' } })))).toBe('deny by rule');
   });

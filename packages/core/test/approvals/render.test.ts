@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
-import { renderForPerson } from '#core/approvals/render.js';
-import { tries } from '../support/some-cases.js';
+import { renderForPerson } from '#core/calls/approvals/render.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 /** Code points that must always be escaped; the line feed ends a shown line. */
 function isDangerous(codePoint: number): boolean {

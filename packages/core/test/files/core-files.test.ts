@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CORE_VERSION, findFolder } from '#core/files/core-files.js';
+import { CORE_VERSION, findFolder, isInstalledGlobally, optionalPackage } from '#core/files/core-files.js';
+import { loadIsolatedVm } from '#core/sandbox/index.js';
 import { ToolscriptUsageError } from '@toolscript/core';
 
 const core = fileURLToPath(new URL('../..', import.meta.url));
@@ -65,5 +66,51 @@ describe('the files of core', () => {
     expect(() => findFolder(undefined, undefined, [])).toThrow(
       /external.*serverExternalPackages.*node_modules.*TOOLSCRIPT_CORE/su,
     );
+  });
+});
+
+describe('an optional package', () => {
+  const program = join(folder, 'program/main.js');
+  const add = (name: string, code: string) => {
+    const installed = join(folder, 'program/node_modules', name);
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(installed, 'package.json'), JSON.stringify({ name, type: 'module', exports: './main.js' }));
+    writeFileSync(join(installed, 'main.js'), code);
+  };
+
+  it('is the one that the first of the files would import, and its exports are loaded', () => {
+    add('engine', 'export const answer = 42;');
+    expect(optionalPackage('engine', [NOWHERE, undefined, program])).toMatchObject({ answer: 42 });
+  });
+
+  it('is undefined if none of the files can import it, wherever the working folder is', () => {
+    const before = process.cwd();
+    process.chdir(join(folder, 'program'));
+    try {
+      expect(optionalPackage('engine', [NOWHERE, undefined])).toBeUndefined();
+      expect(optionalPackage('engine')).toBeUndefined();
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  it('whose code is broken fails with its own error', () => {
+    add('broken-engine', 'throw new Error("it broke");');
+    expect(() => optionalPackage('broken-engine', [program])).toThrow('it broke');
+  });
+
+  it('of a runtime that is missing is one sentence with the command that installs it', () => {
+    expect(() => loadIsolatedVm(() => undefined)).toThrow(
+      /^The runtime "isolated-vm" needs the package @toolscript\/isolated-vm, which is not installed\. Run: npm install @toolscript\/isolated-vm isolated-vm@(?:5\.0\.4|6|7)$/u,
+    );
+  });
+
+  it('is installed globally beside a core that belongs to no program', () => {
+    const app = join(folder, 'global/lib');
+    expect(isInstalledGlobally(join(app, 'node_modules/toolscript/bundle/'))).toBe(true);
+    mkdirSync(app, { recursive: true });
+    writeFileSync(join(app, 'package.json'), '{}');
+    expect(isInstalledGlobally(join(app, 'node_modules/toolscript/bundle/'))).toBe(false);
+    expect(isInstalledGlobally(join(app, 'packages/core/'))).toBe(false);
   });
 });

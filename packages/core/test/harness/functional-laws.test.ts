@@ -24,7 +24,7 @@ function payloads(events: readonly StreamEvent[], type: string) {
   return events.map(({ payload }) => payload).filter((payload) => payload.type === type);
 }
 
-it('F1 · a script that applies one patch gets the result, and the file is changed', async () => {
+it('a script that applies one patch gets the result, and the file is changed', async () => {
   const { root, harness } = await openFolder({ 'greeting.txt': 'hello\nworld\n' });
   const patch =
     '*** Begin Patch\n*** Update File: greeting.txt\n@@\n hello\n-world\n+there\n*** Add File: new.txt\n+made\n*** End Patch';
@@ -35,7 +35,7 @@ it('F1 · a script that applies one patch gets the result, and the file is chang
   expect(outcome.operations).toMatchObject([{ tool: 'applyPatch', status: 'completed', effect: 'write', line: 1 }]);
 });
 
-it('F2 · text before, between and after scripts keeps its place and its bytes', async () => {
+it('text before, between and after scripts keeps its place and its bytes', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const answer =
     'Before — ünïcode\r\n\n<tool-calls>\nreturn 1\n</tool-calls>\n between \t\n<tool-calls>return 2</tool-calls>after  \n';
@@ -51,7 +51,7 @@ it('F2 · text before, between and after scripts keeps its place and its bytes',
   ]);
 });
 
-it('F3 · TypeScript with async functions, types and interfaces runs', async () => {
+it('TypeScript with async functions, types and interfaces runs', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const source = `
     interface Sum { sum: number }
@@ -65,7 +65,7 @@ it('F3 · TypeScript with async functions, types and interfaces runs', async () 
   expect(valueOf(await harness.runScript(source))).toBe(10);
 });
 
-it('F4 · Promise.all on three tools runs them side by side', async () => {
+it('Promise.all on three tools runs them side by side', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source =
@@ -76,7 +76,7 @@ it('F4 · Promise.all on three tools runs them side by side', async () => {
   expect(outcome.operations.map(({ result }) => result)).toEqual(['a', 'b', 'c']);
 });
 
-it('F5 · the winner of Promise.race is returned and the loser is aborted', async () => {
+it('the winner of Promise.race is returned and the loser is aborted', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const outcome = await harness.runScript(
@@ -89,7 +89,7 @@ it('F5 · the winner of Promise.race is returned and the loser is aborted', asyn
   ]);
 });
 
-it('F5 · a loser is aborted as soon as its race is decided, while the script continues', async () => {
+it('a loser is aborted as soon as its race is decided, while the script continues', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source = `
@@ -102,7 +102,7 @@ it('F5 · a loser is aborted as soon as its race is decided, while the script co
   expect(aborted).toBeLessThan(deeds.length - 20);
 });
 
-it('F5 · a pool made of races works', async () => {
+it('a pool made of races works', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const source = `
     const executing = new Set(), done = [];
@@ -118,7 +118,7 @@ it('F5 · a pool made of races works', async () => {
   expect(outcome.operations.every(({ status }) => status === 'completed')).toBe(true);
 });
 
-it('F6 · a tool that fails can be caught, by class, by name and by code', async () => {
+it('a tool that fails can be caught, by class, by name and by code', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const source = `
     try { await tools.fail({ message: 'disk full' }); return 'unexpected'; }
@@ -130,7 +130,7 @@ it('F6 · a tool that fails can be caught, by class, by name and by code', async
   ]);
 });
 
-it("F7 · one tool's result goes into the next call", async () => {
+it("one tool's result goes into the next call", async () => {
   const { root, harness } = await openFolder({ 'a.txt': 'one two three' });
   const source = `
     const { lines } = await tools.readFile({ path: 'a.txt' });
@@ -141,14 +141,14 @@ it("F7 · one tool's result goes into the next call", async () => {
   expect(await readFile(join(root, 'b.txt'), 'utf8')).toBe('three two one');
 });
 
-it('F8 · a nested object is returned completely', async () => {
+it('a nested object is returned completely', async () => {
   const harness = openHarness({ tools: [] });
   const value = { a: { b: [{ c: [[1, 2], []] }, null, true] }, 'odd key': 'ü🎉\u2028', n: -1.5e-7, message: 'said' };
   const outcome = await harness.runScript(`return ${JSON.stringify(value)}`);
   expect(valueOf(outcome)).toEqual(value);
 });
 
-it('F10 · progress is streamed while the script runs', async () => {
+it('progress is streamed while the script runs', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const answer =
     "<tool-calls>\ncontext.emitProgress('first');\nawait tools.wait({ ms: 600 });\ncontext.telemetry.emitProgress('second', 'warn');\nreturn context.emitProgress === context.telemetry.emitProgress\n</tool-calls>";
@@ -161,7 +161,7 @@ it('F10 · progress is streamed while the script runs', async () => {
   expect(types.indexOf('script_progress')).toBeLessThan(types.indexOf('tool_call_done'));
 });
 
-it('F11 · a call that needs approval waits until it is approved', async () => {
+it('a call that needs approval waits until it is approved', async () => {
   const { tools, deeds } = sampleTools();
   let decide: (decision: 'approve') => void = () => {};
   let show: (request: ApprovalRequest) => void = () => {};
@@ -190,7 +190,7 @@ it('F11 · a call that needs approval waits until it is approved', async () => {
   expect(deeds.map(({ what }) => what)).toEqual(['started', 'ended']);
 });
 
-it('F12 · a denial is an error that the script can catch before it continues', async () => {
+it('a denial is an error that the script can catch before it continues', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, approvals: () => ({ decision: 'deny', note: 'not today' }) });
   const source = `
@@ -203,7 +203,7 @@ it('F12 · a denial is an error that the script can catch before it continues', 
   expect(deeds.map(({ tool }) => tool)).toEqual(['echo', 'echo']);
 });
 
-it('F13 · the history contains the operations of a script in call order', async () => {
+it('the history contains the operations of a script in call order', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const answer =
     "<tool-calls>\nconst [a, b] = await Promise.all([tools.wait({ ms: 20, value: 'slow' }), tools.wait({ ms: 1, value: 'fast' })]);\nawait tools.fail({ message: 'no' }).catch(() => {});\nreturn { message: a + b };\n</tool-calls>";
@@ -224,7 +224,7 @@ it('F13 · the history contains the operations of a script in call order', async
   });
 });
 
-it('F14 · a run may change its limits, and the change applies', async () => {
+it('a run may change its limits, and the change applies', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 100 } });
   expect(failureOf(await harness.runScript('await tools.wait({ ms: 60_000 })')).code).toBe('ScriptTimeoutError');
   const outcome = await harness.runScript('await tools.wait({ ms: 300 }); return context.sandbox.timeoutMs', {
@@ -233,7 +233,7 @@ it('F14 · a run may change its limits, and the change applies', async () => {
   expect(valueOf(outcome)).toBe(10_000);
 });
 
-it('F16 · workers are reused, and every script starts clean', async () => {
+it('workers are reused, and every script starts clean', async () => {
   const harness = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1 } });
   const source = `
     const before = [typeof globalThis.mark, Object.keys(console).length, new Error('x').stack.length > 0, typeof Symbol.keyFor(Symbol.for('s'))];
@@ -252,7 +252,7 @@ it('F16 · workers are reused, and every script starts clean', async () => {
   });
 });
 
-it('F17 · disabled scripts leave one fixed warning in their place', async () => {
+it('disabled scripts leave one fixed warning in their place', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, mode: 'disabled' });
   const response = foldResponse(
@@ -267,7 +267,7 @@ it('F17 · disabled scripts leave one fixed warning in their place', async () =>
   expect(failureOf(await harness.runScript('return 1')).code).toBe('ScriptDisabledError');
 });
 
-it('F18 · a dry run reports what it found and executes nothing', async () => {
+it('a dry run reports what it found and executes nothing', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, mode: 'dry-run' });
   const outcome = await harness.runScript(
@@ -288,7 +288,7 @@ it('F18 · a dry run reports what it found and executes nothing', async () => {
   expect(deeds).toEqual([]);
 });
 
-it.each(['ts', 'js'])('F19 · a fenced block ```%s tool-calls is a script', async (language) => {
+it.each(['ts', 'js'])('a fenced block ```%s tool-calls is a script', async (language) => {
   const harness = openHarness({ tools: [] });
   const response = foldResponse(
     await collect(harness.processText(`Look:\n\n\`\`\`${language} tool-calls\nreturn 40 + 2\n\`\`\`\nDone\n`)),
@@ -306,7 +306,7 @@ it.each(['ts', 'js'])('F19 · a fenced block ```%s tool-calls is a script', asyn
   ]);
 });
 
-it('F20 · several blocks run one after the other, in order', async () => {
+it('several blocks run one after the other, in order', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const blocks = [30, 1, 10].map(
@@ -318,7 +318,7 @@ it('F20 · several blocks run one after the other, in order', async () => {
   expect(deeds.map(({ what }) => what)).toEqual(['started', 'ended', 'started', 'ended', 'started', 'ended']);
 });
 
-it('F21 · the context can be read', async () => {
+it('the context can be read', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { maxToolCalls: 7, memoryMb: 48 } });
   const source =
     'const { emitProgress, telemetry, ...rest } = context; return { ...rest, kinds: [typeof emitProgress, typeof telemetry.emitProgress] }';
@@ -338,7 +338,7 @@ it('F21 · the context can be read', async () => {
   });
 });
 
-it('F22 · a script without a return completes with undefined, and null in JSON', async () => {
+it('a script without a return completes with undefined, and null in JSON', async () => {
   const harness = openHarness({ tools: [] });
   const outcome = await harness.runScript('const a = 1;');
   expect(outcome.status).toBe('completed');
@@ -351,14 +351,14 @@ it('F22 · a script without a return completes with undefined, and null in JSON'
   });
 });
 
-it('F23 · the output of a command on both streams is returned, with its exit status', async () => {
+it('the output of a command on both streams is returned, with its exit status', async () => {
   const { harness } = await openFolder({});
   const command = ['node', '-e', 'console.log("to out"); console.error("to err"); process.exit(3)'];
   const outcome = await harness.runScript(`return await tools.exec({ command: ${JSON.stringify(command)} })`);
   expect(valueOf(outcome)).toMatchObject({ exitCode: 3, stdout: 'to out\n', stderr: 'to err\n', timedOut: false });
 });
 
-it('F24 · arguments that do not fit are rejected before the tool runs, naming path, expected and received', async () => {
+it('arguments that do not fit are rejected before the tool runs, naming path, expected and received', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source = `
@@ -379,7 +379,7 @@ it('F24 · arguments that do not fit are rejected before the tool runs, naming p
   expect(deeds).toEqual([]);
 });
 
-it('F25 · a script may define functions and classes and use them', async () => {
+it('a script may define functions and classes and use them', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const source = `
     class Adder { constructor(private base: number) {} async plus(n: number) { return (await tools.add({ a: this.base, b: n })).sum; } }
@@ -388,7 +388,7 @@ it('F25 · a script may define functions and classes and use them', async () => 
   expect(valueOf(await harness.runScript(source))).toEqual([15, 15]);
 });
 
-it('F26 · progress beyond two events per second is dropped, counted and reported', async () => {
+it('progress beyond two events per second is dropped, counted and reported', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const events: StreamEvent[] = [];
   const outcome = await harness.runScript("for (let i = 0; i < 100; i++) context.emitProgress('p' + i); return 1", {
@@ -400,7 +400,7 @@ it('F26 · progress beyond two events per second is dropped, counted and reporte
   );
 });
 
-it('F27 · after a timeout the completed calls are reported, separate from the running ones', async () => {
+it('after a timeout the completed calls are reported, separate from the running ones', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 1_500 } });
   const source =
     "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
@@ -422,7 +422,7 @@ it('F27 · after a timeout the completed calls are reported, separate from the r
   expect(output.output_json).toContain('one');
 });
 
-it('F27 · a call with effects that ignores its abort is unknown', async () => {
+it('a call with effects that ignores its abort is unknown', async () => {
   const { tools, release } = sampleTools();
   onTestFinished(release);
   const harness = openHarness({ tools, limits: { timeoutMs: 200 } });
@@ -431,7 +431,7 @@ it('F27 · a call with effects that ignores its abort is unknown', async () => {
   expect(outcome.operations).toMatchObject([{ tool: 'hold', status: 'unknown' }]);
 });
 
-it('F28 · an unknown tool throws at once, with the nearest name', async () => {
+it('an unknown tool throws at once, with the nearest name', async () => {
   const { tools, deeds } = sampleTools();
   const checked = await openHarness({ tools }).runScript('await tools.echo({ value: 1 });\nawait tools.ecoh({});');
   expect(failureOf(checked)).toMatchObject({
@@ -454,7 +454,7 @@ it('F28 · an unknown tool throws at once, with the nearest name', async () => {
   expect(deeds.filter(({ what }) => what === 'started').length).toBeLessThanOrEqual(1);
 });
 
-it('F29 · a syntax error is reported with its place and a frame, and nothing runs', async () => {
+it('a syntax error is reported with its place and a frame, and nothing runs', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const outcome = await harness.runScript('await tools.echo({ value: 1 });\nconst x = = 2;\nreturn x;');
@@ -470,7 +470,7 @@ it('F29 · a syntax error is reported with its place and a frame, and nothing ru
   expect(deeds).toEqual([]);
 });
 
-it('F30 · the call beyond the budget is refused, and every call before it has run', async () => {
+it('the call beyond the budget is refused, and every call before it has run', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, limits: { maxToolCalls: 3 } });
   const outcome = await harness.runScript('for (let i = 0; ; i++) await tools.echo({ value: i });');
@@ -485,7 +485,7 @@ it('F30 · the call beyond the budget is refused, and every call before it has r
   expect(deeds.filter(({ what }) => what === 'started')).toHaveLength(3);
 });
 
-it('F30 · a call beyond the budget is not started, even if it lost its race', async () => {
+it('a call beyond the budget is not started, even if it lost its race', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { maxToolCalls: 2 } });
   const outcome = await harness.runScript(
     'return await Promise.race([tools.wait({ ms: 5 }), tools.wait({ ms: 600_000 }), tools.echo({ value: 1 })])',
@@ -498,7 +498,7 @@ it('F30 · a call beyond the budget is not started, even if it lost its race', a
   ]);
 });
 
-it('F30 · denied and invalid calls count, and the script may catch the refusal', async () => {
+it('denied and invalid calls count, and the script may catch the refusal', async () => {
   const harness = openHarness({ tools: sampleTools().tools, approvals: 'deny', limits: { maxToolCalls: 2 } });
   const source = `
     const seen = [];

@@ -32,7 +32,7 @@ beforeAll(() => {
     }),
     giving('odd.date', () => new Date(0)),
     giving('odd.nothing', () => undefined),
-    giving('odd.keys', () => JSON.parse('{"__proto__":{"x":1},"then":5,"constructor":1}') as unknown),
+    giving('odd.keys', () => JSON.parse('{"then":5,"constructor":1}') as unknown),
     giving('odd.thrown', () => {
       // oxlint-disable-next-line no-throw-literal
       throw null;
@@ -118,9 +118,9 @@ describe('the result of a tool', () => {
     ]);
     expect(
       await value(
-        'const r = await tools.odd.keys(); return [Object.keys(r), r.x, Object.getPrototypeOf(r) === Object.prototype, ({}).x]',
+        'const r = await tools.odd.keys(); return [Object.keys(r), Object.getPrototypeOf(r) === Object.prototype]',
       ),
-    ).toEqual([['__proto__', 'then', 'constructor'], null, true, null]);
+    ).toEqual([['then', 'constructor'], true]);
   });
 
   it('is only a message if the tool throws anything', async () => {

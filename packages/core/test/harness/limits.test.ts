@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '#core/tools/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
 

@@ -137,10 +137,14 @@ describe('an invalid change of tools', () => {
     [
       'remove',
       (harness: Harness) => harness.tools.remove(['lists']),
-      /remove: there is no tool "lists"\. Did you mean list\?/,
+      /There is no tool "lists", which harness\.tools\.remove names\. Did you mean list\?/,
     ],
     ['remove', (harness: Harness) => harness.tools.remove('a' as never), /tools\.remove needs a list of names/],
-    ['replace', (harness: Harness) => harness.tools.replace(['a', 'zz'], []), /replace: there is no tool "zz"/],
+    [
+      'replace',
+      (harness: Harness) => harness.tools.replace(['a', 'zz'], []),
+      /no tool "zz", which harness\.tools\.replace names/,
+    ],
   ])('%s changes nothing and says why', (_how, change, message) => {
     const harness = openHarness({ tools: [constant('a', ''), constant('list', '')] });
     expect(() => change(harness)).toThrow(message);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { createHarness, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.js';
-import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
+import { hasOwnThreads, sharedThreads } from '@toolscript/testkit/shared-threads';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
 /** A harness that is closed when the test has ended. If `workers` or `runtime` is set, it has separate threads. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import { StreamEventSchema, type OutputItem, type StreamEvent } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { collect, openHarness } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 

@@ -6,7 +6,7 @@ import type { OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { comparable, expectWholeItems, typed, withoutTyping } from '../history/typed-scripts.js';
 import { collect, openHarness } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 let sample: SampleTools;
 let harness: Harness;

@@ -147,11 +147,16 @@ export function itemPayloads(item: OutputItem, deltas: readonly string[] = []): 
   ];
 }
 
+const NO_PLAN = { plan: [], covers: [], digest: 'd', planned: false, created_at: 1 };
+
 function callPayloads(scriptId: string, callId: string): EventPayload[] {
   const call = { call_id: callId, tool: 'exec', input: {}, effect: 'external' as const };
   return [
     { type: 'tool_call_start', script_id: scriptId, ...call },
-    { type: 'approval_requested', approval: { approval_id: `a_${callId}`, ...call, input_json: '{}', rendered: '{}' } },
+    {
+      type: 'approval_requested',
+      approval: { approval_id: `a_${callId}`, ...call, input_json: '{}', rendered: '{}', ...NO_PLAN },
+    },
     { type: 'approval_resolved', approval_id: `a_${callId}`, call_id: callId, decision: 'approve', by: 'person' },
     { type: 'script_log', script_id: scriptId, level: 'log', text: 'hello', at_ms: 1 },
     { type: 'script_progress', script_id: scriptId, message: 'half', kind: 'info' },
@@ -237,7 +242,7 @@ function hostile(): fc.Arbitrary<EventPayload> {
     })),
     call.map((members_) => ({
       type: 'approval_requested',
-      approval: { approval_id: members_.call_id, ...members_, input_json: '', rendered: '' },
+      approval: { approval_id: members_.call_id, ...members_, input_json: '', rendered: '', ...NO_PLAN },
     })),
     fc.record({
       type: fc.constant('approval_resolved'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentSources, type EarlierCall } from '#core/history/argument-sources.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const readFile: EarlierCall = {
   tool: 'readFile',

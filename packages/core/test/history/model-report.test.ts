@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateTokens, renderOutcomeForModel } from '#core/history/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';
 
 const tokenBudget = 8000;
@@ -247,7 +247,10 @@ test('a suspended script shows its pending calls, and nothing of the suspension'
       line: 2,
       rendered: '',
       plan: [],
+      covers: [],
+      digest: 'd',
       planned: false,
+      createdAt: 0,
     },
   ];
   const report = renderOutcomeForModel(suspended({ pendingApprovals }), { tokenBudget });

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { failureToItem, operationToItem, outcomeToOutputItem } from '#core/history/index.js';
+import { outcomeToOutputItem } from '#core/history/index.js';
+import { toSnakeCase } from '#core/protocol/spelling.js';
 import { boundedJson } from '#core/history/bounded-text.js';
 import { ItemErrorSchema, OperationItemSchema, ScriptExecutionOutputItemSchema } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';
 
 const identity = { id: 'item_1', callId: 'call_9' };
@@ -139,7 +140,7 @@ describe('an outcome as an item', () => {
 });
 
 test('an operation keeps user data unchanged and omits absent members', () => {
-  const item = operationToItem(
+  const item = toSnakeCase(
     operation({
       status: 'failed',
       input: { camelCase: 1 },
@@ -149,15 +150,15 @@ test('an operation keeps user data unchanged and omits absent members', () => {
     }),
   );
   expect(OperationItemSchema.parse(item)).toEqual(item);
-  expect(Object.keys(item)).toEqual([
+  expect(Object.keys(item).toSorted()).toEqual([
     'call_id',
-    'tool',
-    'input',
-    'effect',
-    'status',
-    'error',
-    'started_at_ms',
     'duration_ms',
+    'effect',
+    'error',
+    'input',
+    'started_at_ms',
+    'status',
+    'tool',
   ]);
   expect(item.input).toEqual({ camelCase: 1 });
 });
@@ -177,7 +178,7 @@ test('a failure carries all of its fields in snake_case, its metadata as it is',
     retryable: true,
     metadata: { exitCode: 1 },
   } as const;
-  const item = failureToItem(failure);
+  const item = toSnakeCase(failure);
   expect(ItemErrorSchema.parse(item)).toEqual(item);
   const { toolName, callId, ...same } = failure;
   expect(item).toStrictEqual({ ...same, tool_name: toolName, call_id: callId });

@@ -9,7 +9,7 @@ import {
   type Response,
   type StreamEvent,
 } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import {
   hostilePayload,
   itemPayloads,
@@ -419,6 +419,11 @@ describe('the reducer', () => {
           input_json: '{}',
           effect: 'external',
           rendered: '',
+          plan: [],
+          covers: [],
+          digest: 'd',
+          planned: false,
+          created_at: 1,
         },
       },
       { type: 'usage_update', usage: { input_tokens: 1, output_tokens: 1 } },
@@ -493,7 +498,17 @@ describe('the reducer', () => {
 
   test('shows running calls and undecided approvals until they end, and none after the end of the run', () => {
     const call = { call_id: 'c', tool: 'exec', input: {}, effect: 'external' as const };
-    const approval = { approval_id: 'a', ...call, input_json: '{}', rendered: '{}' };
+    const approval = {
+      approval_id: 'a',
+      ...call,
+      input_json: '{}',
+      rendered: '{}',
+      plan: [],
+      covers: [],
+      digest: 'd',
+      planned: false,
+      created_at: 1,
+    };
     const payloads: EventPayload[] = [
       { type: 'tool_call_start', script_id: 's1', ...call },
       { type: 'tool_call_start', script_id: 's2', ...call },

@@ -227,18 +227,16 @@ export const HOSTILE_SCRIPTS: readonly HostileScript[] = [
     ],
     'a result with __proto__': [
       'const r = await tools.echo(JSON.parse(\'{"__proto__":{"admin":true}}\')); return [r.admin === undefined, ({}).admin === undefined]',
-      ['completed'],
-      [true, true],
+      ['ToolValidationError'],
     ],
     'a result with then': ['const r = await tools.echo({ then: "x" }); return r.then', ['completed'], 'x'],
     'a result merged over a prototype': [
       'const r = await tools.echo(JSON.parse(\'{"__proto__":{"polluted":1}}\')); Object.assign({}, r); return ({}).polluted === undefined',
-      ['completed'],
-      true,
+      ['ToolValidationError'],
     ],
     'arguments with __proto__ in them': [
       'const r = await tools.reflect({ nested: JSON.parse(\'{"__proto__":{"x":1},"constructor":1}\') }); return r',
-      ['completed'],
+      ['ToolValidationError'],
     ],
     'arguments nested too deeply': [
       'let a = {}; for (let i = 0; i < 5000; i++) a = { a }; return await tools.echo(a)',

@@ -1,5 +1,5 @@
 import type { Tool } from '#core/protocol/index.js';
-import { applyEdits } from '#core/script/source-text.js';
+import { applyEdits } from '#core/script/syntax/source-text.js';
 import { OPERATORS } from './operators.js';
 import { parseScript } from './parsed-script.js';
 

@@ -1,6 +1,6 @@
-import type { Edit } from '#core/script/source-text.js';
-import { isFunction } from '#core/script/syntax-index.js';
-import { memberName, unwrapped, type Node, type NodeOf, type Visit } from '#core/script/syntax.js';
+import type { Edit } from '#core/script/syntax/source-text.js';
+import { isFunction } from '#core/script/syntax/syntax-index.js';
+import { memberName, innerExpression, type Node, type NodeOf, type Visit } from '#core/script/syntax/syntax.js';
 import {
   membersOf,
   resultReads,
@@ -156,7 +156,7 @@ const tools: Operator[] = [
     seen: 'universal-tool-calling-protocol/code-mode: manual.tool and tool',
     mutate: ({ calls }) =>
       calls.flatMap(({ node, tool }) => {
-        const callee = unwrapped(node.callee);
+        const callee = innerExpression(node.callee);
         return tool.includes('.') && callee.type === 'MemberExpression' && callee.object.type === 'MemberExpression'
           ? [replaced({ start: callee.object.object.end, end: callee.object.end }, '')]
           : [];
@@ -368,7 +368,9 @@ function withoutAwait(
     seen,
     mutate: (script) =>
       awaits(script).flatMap(({ node }) =>
-        isMeant(unwrapped(node.argument), script) ? [removed({ start: node.start, end: node.argument.start })] : [],
+        isMeant(innerExpression(node.argument), script)
+          ? [removed({ start: node.start, end: node.argument.start })]
+          : [],
       ),
   };
 }
@@ -394,7 +396,7 @@ const waiting: Operator[] = [
     seen: 'recorded answers: ids.map(async …) without all',
     mutate: (script) =>
       awaits(script).flatMap(({ node }) => {
-        const call = unwrapped(node.argument);
+        const call = innerExpression(node.argument);
         const [list] = isPromiseAll(call) ? (call as NodeOf<'CallExpression'>).arguments : [];
         return list?.type === 'CallExpression' ? [replaced(node, textOf(script, list))] : [];
       }),
@@ -440,7 +442,8 @@ function before(node: NodeOf<'MemberExpression'>, text: string): Mutation {
 /** Calls that are awaited and whose value is used. */
 function usedResults(script: ParsedScript): Node[] {
   return awaits(script).flatMap(({ node, parent }) =>
-    script.calls.some((call) => call.node === unwrapped(node.argument)) && parent?.node.type !== 'ExpressionStatement'
+    script.calls.some((call) => call.node === innerExpression(node.argument)) &&
+    parent?.node.type !== 'ExpressionStatement'
       ? [node]
       : [],
   );

@@ -1,8 +1,8 @@
 import { parseSync } from 'oxc-parser';
 import type { Tool } from '#core/protocol/index.js';
-import { indexSyntax, type SyntaxIndex } from '#core/script/syntax-index.js';
-import { memberName, unwrapped, walk, type Node, type NodeOf, type Visit } from '#core/script/syntax.js';
-import { findToolCalls, type ToolCall } from '#core/script/tool-calls.js';
+import { indexSyntax, type SyntaxIndex } from '#core/script/syntax/syntax-index.js';
+import { memberName, innerExpression, walk, type Node, type NodeOf, type Visit } from '#core/script/syntax/syntax.js';
+import { findToolCalls, type ToolCall } from '#core/script/syntax/tool-calls.js';
 
 /** A good script, with the data that the operators need. */
 export interface ParsedScript {
@@ -107,7 +107,7 @@ export function resultReads({ visits, resultMembers }: ParsedScript): (Visit & {
 }
 
 function rootOf(node: Node): string {
-  let at = unwrapped(node);
-  while (at.type === 'MemberExpression') at = unwrapped(at.object);
+  let at = innerExpression(node);
+  while (at.type === 'MemberExpression') at = innerExpression(at.object);
   return at.type === 'Identifier' ? at.name : '';
 }

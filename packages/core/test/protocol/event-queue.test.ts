@@ -18,7 +18,7 @@ it('an item is handled when its consumer asks for the next one, in any order of 
         else if (step === 'wait') {
           const wait = { upTo: pushed, isDone: false };
           waits.push(wait);
-          void queue.handled().then(() => (wait.isDone = true));
+          void queue.untilHandled().then(() => (wait.isDone = true));
         }
         await turn();
         for (const { upTo, isDone } of waits) expect(isDone).toBe(upTo <= Math.max(0, asked - 1));
@@ -32,8 +32,8 @@ it('a wait for a consumer that leaves is rejected', async () => {
   const queue = new EventQueue<number>();
   queue.push(1);
   queue.push(2);
-  const handled = queue.handled();
+  const handled = queue.untilHandled();
   for await (const _item of queue) break;
   await expect(handled).rejects.toThrow('The consumer stopped before it handled the event.');
-  await expect(queue.handled()).rejects.toThrow('stopped');
+  await expect(queue.untilHandled()).rejects.toThrow('stopped');
 });

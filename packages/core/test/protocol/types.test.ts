@@ -39,3 +39,24 @@ it("a script's value has the type that the host names, and is unknown without on
   expect(failed.value).toBeUndefined();
   expect(unnamed.value).toBe(1);
 });
+
+it('every member that a status of an outcome lacks is declared on it as undefined', async () => {
+  const harness = createHarness({ tools: [] });
+  const outcome = await harness.runScript('throw new Error("no")');
+  await harness.close();
+  if (outcome.status === 'completed') {
+    expectTypeOf(outcome.error).toEqualTypeOf<undefined>();
+    expectTypeOf(outcome.suspension).toEqualTypeOf<undefined>();
+    expectTypeOf(outcome.pendingApprovals).toEqualTypeOf<undefined>();
+  }
+  if (outcome.status === 'failed') {
+    expectTypeOf(outcome.value).toEqualTypeOf<undefined>();
+    expectTypeOf(outcome.suspension).toEqualTypeOf<undefined>();
+    expectTypeOf(outcome.pendingApprovals).toEqualTypeOf<undefined>();
+  }
+  if (outcome.status === 'suspended') {
+    expectTypeOf(outcome.value).toEqualTypeOf<undefined>();
+    expectTypeOf(outcome.error).toEqualTypeOf<undefined>();
+  }
+  expect(outcome.error?.code).toBe('ScriptRuntimeError');
+});

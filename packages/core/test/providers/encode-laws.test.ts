@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { turnsOf } from '#core/providers/conversation.js';
+import { conversationTurns } from '#core/providers/conversation.js';
 import { encodeMessages } from '#core/providers/anthropic-messages/encode.js';
 import { encodeChat } from '#core/providers/openai-chat/encode.js';
 import { encodeResponses } from '#core/providers/openai-responses/encode.js';
-import { promptOf, type Prompt } from '#core/providers/prompt.js';
+import { createPrompt, type Prompt } from '#core/providers/prompt.js';
 import { Judge } from '#core/providers/scripted/judge.js';
 import { readChat } from '#core/providers/scripted/read-chat.js';
 import { readMessages } from '#core/providers/scripted/read-messages.js';
@@ -12,7 +12,7 @@ import { readResponses } from '#core/providers/scripted/read-responses.js';
 import type { SeenRequest } from '#core/providers/scripted/seen-request.js';
 import type { ProviderApi } from '#core/providers/index.js';
 import type { ModelRequest, OutputItem } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { APIS, GET_WEATHER, output, RUN_SCRIPT, scriptOutput, user } from './asking.js';
 import { message, reasoning, requestsOf, rounds } from './conversations.js';
 
@@ -31,7 +31,7 @@ const READ: Readonly<Record<ProviderApi, (body: unknown) => SeenRequest>> = {
 };
 
 async function bodyOf(api: ProviderApi, request: ModelRequest): Promise<object> {
-  const prompt = await promptOf(api, 'model-1', { system: 'Be brief.', tools: TOOLS, ...request });
+  const prompt = await createPrompt(api, 'model-1', { system: 'Be brief.', tools: TOOLS, ...request });
   return JSON.parse(JSON.stringify(ENCODE[api](prompt))) as object;
 }
 
@@ -137,7 +137,7 @@ function wantedBlobs(api: ProviderApi, items: readonly OutputItem[]): unknown[] 
 
 describe('turns', () => {
   test('a result that names no call is shown as text, and never as a result', () => {
-    const turns = turnsOf('openai-chat', [user('Go'), output({ call_id: 'call_x' }, 'lost')], new Map());
+    const turns = conversationTurns('openai-chat', [user('Go'), output({ call_id: 'call_x' }, 'lost')], new Map());
     expect(turns.map(({ type }) => type)).toEqual(['user', 'late_result']);
   });
 
@@ -211,7 +211,7 @@ describe('requests', () => {
   });
 
   test('Messages: without a system text the last tool carries the mark', async () => {
-    const prompt = await promptOf('anthropic-messages', 'm', { conversation, tools: TOOLS });
+    const prompt = await createPrompt('anthropic-messages', 'm', { conversation, tools: TOOLS });
     const { tools } = encodeMessages(prompt);
     expect(tools!.map((tool) => 'cache_control' in tool)).toEqual([false, true]);
   });
@@ -225,7 +225,7 @@ describe('requests', () => {
   });
 
   test('Messages: a thinking budget stays below the maximum output', async () => {
-    const prompt = await promptOf('anthropic-messages', 'm', {
+    const prompt = await createPrompt('anthropic-messages', 'm', {
       conversation,
       reasoningEffort: 'low',
       maxOutputTokens: 8000,
@@ -285,7 +285,7 @@ describe('requests', () => {
       '',
       undefined,
     ]);
-    const prompt = await promptOf('openai-chat', 'm', { conversation: talk });
+    const prompt = await createPrompt('openai-chat', 'm', { conversation: talk });
     expect(JSON.stringify(encodeChat(prompt, { echoReasoning: 'never' }))).not.toContain('reasoning_content');
     expect(JSON.stringify(encodeChat(prompt, { echoReasoning: 'always' }))).toContain('"reasoning_content":"x"');
   });

@@ -5,7 +5,7 @@ import { encodeChat } from '#core/providers/openai-chat/encode.js';
 import { encodeResponses, type ResponsesSettings } from '#core/providers/openai-responses/encode.js';
 import { mergedBody } from '#core/providers/merged-body.js';
 import { createProvider } from '#core/providers/index.js';
-import { promptOf } from '#core/providers/prompt.js';
+import { createPrompt } from '#core/providers/prompt.js';
 import type { ModelRequest } from '#core/protocol/index.js';
 import { GET_WEATHER, payloadsOf, user } from './asking.js';
 
@@ -14,11 +14,11 @@ import { GET_WEATHER, payloadsOf, user } from './asking.js';
 const conversation = [user('Go')];
 
 async function messages(model: string, request: Partial<ModelRequest>, settings?: MessagesSettings) {
-  return encodeMessages(await promptOf('anthropic-messages', model, { conversation, ...request }), settings);
+  return encodeMessages(await createPrompt('anthropic-messages', model, { conversation, ...request }), settings);
 }
 
 async function responses(model: string, request: Partial<ModelRequest>, settings?: ResponsesSettings) {
-  return encodeResponses(await promptOf('openai-responses', model, { conversation, ...request }), settings);
+  return encodeResponses(await createPrompt('openai-responses', model, { conversation, ...request }), settings);
 }
 
 test('no built-in agent talks to a model that was shut down', () => {
@@ -75,7 +75,7 @@ describe('OpenAI', () => {
     async (model) => {
       expect(await responses(model, { temperature: 0 })).not.toHaveProperty('temperature');
       expect(await responses(model, { temperature: 0, reasoningEffort: 'none' })).toMatchObject({ temperature: 0 });
-      const chat = encodeChat(await promptOf('openai-chat', model, { conversation, temperature: 0 }));
+      const chat = encodeChat(await createPrompt('openai-chat', model, { conversation, temperature: 0 }));
       expect(chat).not.toHaveProperty('temperature');
     },
   );
@@ -86,7 +86,7 @@ describe('OpenAI', () => {
 
   test('a model that never reasons gets no effort', async () => {
     expect(await responses('gpt-4.1', { reasoningEffort: 'low' })).not.toHaveProperty('reasoning');
-    const chat = encodeChat(await promptOf('openai-chat', 'gpt-4.1', { conversation, reasoningEffort: 'low' }));
+    const chat = encodeChat(await createPrompt('openai-chat', 'gpt-4.1', { conversation, reasoningEffort: 'low' }));
     expect(chat).not.toHaveProperty('reasoning_effort');
   });
 

@@ -3,7 +3,7 @@ import { foldResponse } from '#core/history/index.js';
 import { encodeMessages } from '#core/providers/anthropic-messages/encode.js';
 import { encodeChat } from '#core/providers/openai-chat/encode.js';
 import { encodeResponses } from '#core/providers/openai-responses/encode.js';
-import { promptOf, type Prompt } from '#core/providers/prompt.js';
+import { createPrompt, type Prompt } from '#core/providers/prompt.js';
 import type { ProviderApi } from '#core/providers/index.js';
 import type { OutputItem } from '#core/protocol/index.js';
 import { output, user } from './asking.js';
@@ -23,7 +23,7 @@ async function promptAfter({ api, body }: Recording): Promise<Prompt | undefined
   const { output_items: items } = response;
   const results = items.flatMap((item): OutputItem[] => (item.type === 'function_call' ? [output(item, 'x')] : []));
   const conversation = [user('Go'), ...items, ...results, user('Go on')];
-  return promptOf(api, 'any', { conversation, promptCache: { marks: false } });
+  return createPrompt(api, 'any', { conversation, promptCache: { marks: false } });
 }
 
 /** The value without members that have no content: null members, empty lists of annotations. */

@@ -92,7 +92,7 @@ export function requestChecks(): Readonly<Record<ProviderApi, RequestCheck>> {
   });
   const checkOf = (api: ProviderApi): RequestCheck => {
     const ajv = new Ajv({ strict: false, allErrors: false, verbose: true });
-    const shape = ajv.compile(generator.createSchema(TYPES[api]));
+    const shape = ajv.compile(generator.createSchema(TYPES[api]) as object);
     const bounds = ajv.compile(BOUNDS[api]);
     return (body) =>
       [shape, bounds].flatMap((check) =>

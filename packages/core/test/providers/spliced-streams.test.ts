@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeStream, type ProviderApi } from '#core/providers/index.js';
 import type { FunctionCallItem } from '#core/protocol/index.js';
 import { isJsonObject } from '#core/providers/wire-values.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { OWN_STREAMS } from './own-streams.js';
 import { haveRecordings, recordings } from './recordings.js';
 import { bodyOf, messagesOf, type WireMessage } from './wire-text.js';

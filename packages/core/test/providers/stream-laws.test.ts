@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { foldResponse } from '#core/history/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import type { ProviderApi } from '#core/providers/index.js';
-import { ALL_CASES, sampleOf, tries } from '../support/some-cases.js';
+import { ALL_CASES, sampleCases, tries } from '@toolscript/testkit/some-cases';
 import { brokenLaws, doneOf, eventsOf } from './decoded.js';
 import { OWN_STREAMS } from './own-streams.js';
 import { readingOf } from './reading.js';
@@ -19,7 +19,7 @@ const own = (api: ProviderApi): Sample[] =>
   Object.entries(OWN_STREAMS[api]).map(([name, body]) => [name, Buffer.from(body)]);
 
 const recorded = (api: ProviderApi): Sample[] =>
-  sampleOf(recordings(api, 'stream'), 3).map(({ name, body }) => [name, body]);
+  sampleCases(recordings(api, 'stream'), 3).map(({ name, body }) => [name, body]);
 
 /** Data that readers must ignore: events that no version of the formats has, fields without meaning, and comments. */
 const NOISE: readonly string[] = [

@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createProvider, OLLAMA_BASE_URL, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
 import { proxyFor } from '#core/providers/transport/proxy.js';
-import { delayBeforeRetry, DEFAULT_RETRIES, retryAfterOf } from '#core/providers/transport/failures.js';
+import { delayBeforeRetry, requestedRetryDelay, retryPolicy } from '#core/providers/transport/failures.js';
 import { ToolscriptUsageError, type EventPayload } from '#core/protocol/index.js';
 import { APIS, ask, FakeClock, payloadsOf, user } from './asking.js';
 import { streamOf } from './wire-text.js';
@@ -100,7 +100,7 @@ describe('retries', () => {
   test('delays grow, are random, and have a maximum', () => {
     const clock = new FakeClock();
     const failure = { code: 'x', message: 'x', retryable: true };
-    const policy = { ...DEFAULT_RETRIES, maxRetries: 10, maxDelayMs: 3000 };
+    const policy = retryPolicy({ maxRetries: 10, maxDelayMs: 3000 });
     const delays = (): unknown[] => [0, 1, 2, 3, 4].map((made) => delayBeforeRetry(failure, made, policy, clock));
     clock.chance = 0.999;
     expect(delays()).toEqual([499, 999, 1998, 2997, 2997]);
@@ -112,7 +112,8 @@ describe('retries', () => {
 
   test('a delay that the provider requests is used: in ms, in seconds, as a date', async () => {
     const clock = new FakeClock((ms) => ms < 100_000);
-    const at = (headers: Record<string, string>): number | undefined => retryAfterOf(new Headers(headers), clock);
+    const at = (headers: Record<string, string>): number | undefined =>
+      requestedRetryDelay(new Headers(headers), clock);
     expect(at({ 'retry-after-ms': '1500', 'retry-after': '9' })).toBe(1500);
     expect(at({ 'retry-after': '2.5' })).toBe(2500);
     expect(at({ 'retry-after': new Date(clock.time + 7000).toUTCString() })).toBe(7000);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeMessages } from '#core/providers/anthropic-messages/encode.js';
 import { encodeChat, type ChatSettings } from '#core/providers/openai-chat/encode.js';
 import { encodeResponses, type ResponsesSettings } from '#core/providers/openai-responses/encode.js';
-import { promptOf } from '#core/providers/prompt.js';
+import { createPrompt } from '#core/providers/prompt.js';
 import { createProvider, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
 import type { ModelRequest, OutputItem } from '#core/protocol/index.js';
 import { APIS, ask, GET_WEATHER, output, user } from './asking.js';
@@ -12,11 +12,14 @@ import { APIS, ask, GET_WEATHER, output, user } from './asking.js';
 type Wire = Record<string, unknown>;
 
 async function responsesOf(conversation: OutputItem[], settings?: ResponsesSettings, model = 'gpt-5.5') {
-  return encodeResponses(await promptOf('openai-responses', model, { conversation, tools: [GET_WEATHER] }), settings);
+  return encodeResponses(
+    await createPrompt('openai-responses', model, { conversation, tools: [GET_WEATHER] }),
+    settings,
+  );
 }
 
 async function chatOf(conversation: OutputItem[], settings?: ChatSettings) {
-  return encodeChat(await promptOf('openai-chat', 'any', { conversation, tools: [GET_WEATHER] }), settings);
+  return encodeChat(await createPrompt('openai-chat', 'any', { conversation, tools: [GET_WEATHER] }), settings);
 }
 
 /** The text of the request that a provider sends. */
@@ -206,6 +209,6 @@ function argumentsIn(body: Wire): unknown {
 
 test('Messages: the encoder alone wraps arguments too', async () => {
   const conversation = [user('Go'), call('anthropic-messages', '[1]'), output({ call_id: 'call_1' }, 'Wrong.')];
-  const { messages } = encodeMessages(await promptOf('anthropic-messages', 'any', { conversation }));
+  const { messages } = encodeMessages(await createPrompt('anthropic-messages', 'any', { conversation }));
   expect(messages[1]).toMatchObject({ content: [{ input: { invalid_arguments: '[1]' } }] });
 });

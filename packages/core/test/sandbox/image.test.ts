@@ -9,7 +9,7 @@ import { meterEngine } from '#core/sandbox/image-build/meter.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import type { Slot } from '#core/sandbox/quickjs/slot.js';
-import { driveRun, returned } from '#core/testing/index.js';
+import { driveRun, returnedValue } from '#core/testing/index.js';
 import { bundleGuest } from '../../build/bundle-guest.mjs';
 import { openSlot } from './support/in-process-slot.js';
 
@@ -93,7 +93,7 @@ describe('the globals of a script', () => {
   afterAll(() => pool.close());
 
   it('are the reviewed ones', async () => {
-    const names = returned(await driveRun(pool, 'return Object.getOwnPropertyNames(globalThis).sort()'));
+    const names = returnedValue(await driveRun(pool, 'return Object.getOwnPropertyNames(globalThis).sort()'));
     expect(names).toEqual(REVIEWED_GLOBALS.toSorted());
   });
 
@@ -113,7 +113,7 @@ describe('the globals of a script', () => {
         queue.push([path + '.__proto__', Object.getPrototypeOf(value)]);
       }
       return { visited, open }`;
-    const { visited, open } = returned(await driveRun(pool, body)) as { visited: number; open: string[] };
+    const { visited, open } = returnedValue(await driveRun(pool, body)) as { visited: number; open: string[] };
     expect(visited).toBeGreaterThan(900);
     expect(open).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe('the globals of a script', () => {
         queue.push(Reflect.getPrototypeOf(value));
       }
       return named`;
-    const named = returned(await driveRun(pool, body)) as [string, string][];
+    const named = returnedValue(await driveRun(pool, body)) as [string, string][];
     expect(named.length).toBeGreaterThan(400);
     const others = named.filter(([key, name]) => name !== key && name !== '');
     expect(Object.fromEntries(others)).toEqual({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TEST_LIMITS } from '#core/testing/drive-run.js';
 import { frameSegment, GuestBreach, readFrame, readOutbox } from '#core/sandbox/quickjs/outbox.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const said = (members: object, args = '', mark = ':') => `${mark}${JSON.stringify(members)}\n${args}`;
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BroadcastChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickJsPool, type QuickJsOptions } from '#core/sandbox/index.js';
-import { driveRun, returned } from '#core/testing/index.js';
+import { driveRun, returnedValue } from '#core/testing/index.js';
 
 const pools: QuickJsPool[] = [];
 
@@ -40,8 +40,8 @@ describe('the worker pool', () => {
     expect(second.end).toMatchObject({ type: 'busy' });
     const third = driveRun(pool, 'return 3');
     release(1);
-    expect(returned(await first)).toBe(1);
-    expect(returned(await third)).toBe(3);
+    expect(returnedValue(await first)).toBe(1);
+    expect(returnedValue(await third)).toBe(3);
   });
 
   it('a full queue rejects runs at once', async () => {
@@ -88,10 +88,10 @@ describe('the worker pool', () => {
     const hung = await driveRun(pool, '/* FAULT_HANG */', { wallMs: 200 });
     expect(hung.end).toEqual({ type: 'limit', limit: 'wall' });
     for (const go of release) go(undefined);
-    for (const run of await Promise.all(neighbours)) expect(returned(run)).toEqual([6, true]);
+    for (const run of await Promise.all(neighbours)) expect(returnedValue(run)).toEqual([6, true]);
     expect(calls).toBe(3 * 7);
     expect(pool.stats().workersReplaced).toBe(1);
-    expect(returned(await driveRun(pool, 'return "next"'))).toBe('next');
+    expect(returnedValue(await driveRun(pool, 'return "next"'))).toBe('next');
   });
 
   it('a worker that dies fails the script it was busy with and no other', async () => {
@@ -100,7 +100,7 @@ describe('the worker pool', () => {
     const died = await driveRun(pool, '/* FAULT_EXIT */');
     expect(died.end).toMatchObject({ type: 'internal' });
     release('alive');
-    expect(returned(await neighbour)).toBe('alive');
+    expect(returnedValue(await neighbour)).toBe('alive');
   });
 
   it('a guest that breaks a rule ends its script, and its instance is never used again', async () => {
@@ -111,7 +111,7 @@ describe('the worker pool', () => {
     });
     expect(forged.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('breaks a rule') });
     expect(calls).toEqual([]);
-    expect(returned(await driveRun(pool, 'return "next"'))).toBe('next');
+    expect(returnedValue(await driveRun(pool, 'return "next"'))).toBe('next');
     expect(pool.stats()).toMatchObject({ instancesDropped: 1, workersReplaced: 0 });
   });
 
@@ -135,14 +135,14 @@ describe('the worker pool', () => {
     const moved = await driveRun(pool, 'await tools.echo({}); for (;;) {}');
     expect(moved.end).toMatchObject({ type: 'internal' });
     release('alive');
-    expect(returned(await neighbour)).toBe('alive');
-    expect(returned(await driveRun(pool, 'return 1'))).toBe(1);
+    expect(returnedValue(await neighbour)).toBe('alive');
+    expect(returnedValue(await driveRun(pool, 'return 1'))).toBe(1);
     births.close();
   });
 
   it('maxScriptsPerWorker replaces a worker without losing a script', async () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
-    for (let index = 0; index < 10; index++) expect(returned(await driveRun(pool, `return ${index}`))).toBe(index);
+    for (let index = 0; index < 10; index++) expect(returnedValue(await driveRun(pool, `return ${index}`))).toBe(index);
     expect(pool.stats().workersReplaced).toBeGreaterThanOrEqual(2);
   });
 
@@ -162,7 +162,7 @@ describe('the worker pool', () => {
       release(1);
       await neighbour;
     }
-    expect((await Promise.all(hogs)).map((hog) => returned(hog))).toEqual(
+    expect((await Promise.all(hogs)).map((hog) => returnedValue(hog))).toEqual(
       Array.from({ length: 3 }, () => 4499998500000),
     );
     expect(pool.stats().moved).toBe(3);
@@ -172,9 +172,9 @@ describe('the worker pool', () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
     const { run: holder, release } = await holdSlot(pool);
     for (let index = 0; index < 10; index++)
-      expect(returned(await driveRun(pool, `return ${index}`, { limits: { queueWaitMs: 2_000 } }))).toBe(index);
+      expect(returnedValue(await driveRun(pool, `return ${index}`, { limits: { queueWaitMs: 2_000 } }))).toBe(index);
     release('still here');
-    expect(returned(await holder)).toBe('still here');
+    expect(returnedValue(await holder)).toBe('still here');
   });
 
   it('an instance that grew is dropped, and the next script finds a small one', async () => {
@@ -209,7 +209,7 @@ describe('the worker pool', () => {
         limits: { queueWaitMs: 10_000 },
       });
       expect((await looping).end).toMatchObject({ type: 'cancelled' });
-      expect(returned(await next)).toBe(300_000);
+      expect(returnedValue(await next)).toBe(300_000);
     }
   });
 
@@ -223,7 +223,7 @@ describe('the worker pool', () => {
     });
     expect((await looping).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
     release('still here');
-    expect(returned(await neighbour)).toBe('still here');
+    expect(returnedValue(await neighbour)).toBe('still here');
     expect(pool.stats().workersReplaced).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickJsPool, type QuickJsOptions } from '#core/sandbox/index.js';
 import { SANDBOX_BYTES } from '#core/sandbox/worker/scheduling.js';
-import { driveRun, returned } from '#core/testing/index.js';
+import { driveRun, returnedValue } from '#core/testing/index.js';
 
 const pools: QuickJsPool[] = [];
 
@@ -36,7 +36,7 @@ class Waiting {
         this.#onCall();
       });
     const job = principal === undefined ? {} : { principal };
-    return driveRun(this.#pool, body, { host, job, limits: PATIENT, wallMs: 600_000 }).then(returned);
+    return driveRun(this.#pool, body, { host, job, limits: PATIENT, wallMs: 600_000 }).then(returnedValue);
   }
 
   /** Resolves when this number of scripts has called the tool. */
@@ -67,7 +67,7 @@ describe('scripts that wait for tools', () => {
     const runs = Array.from({ length: 500 }, () => waiting.start());
     await waiting.called(500);
     expect(pool.stats()).toMatchObject({ running: 500, awaitingTools: 500, executing: 0, waiting: 0, queued: 0 });
-    expect(returned(await driveRun(pool, 'return "new"', { limits: PATIENT }))).toBe('new');
+    expect(returnedValue(await driveRun(pool, 'return "new"', { limits: PATIENT }))).toBe('new');
     expect(pool.stats()).toMatchObject({ running: 500, awaitingTools: 500 });
     waiting.answerAll();
     expect(new Set(await Promise.all(runs))).toEqual(new Set([1]));
@@ -112,8 +112,8 @@ describe('scripts that wait for tools', () => {
 
   it('one script runs under every limit', async () => {
     const pool = makePool({ size: 1, maxPoolBytes: 1 });
-    expect(returned(await driveRun(pool, 'return 1'))).toBe(1);
-    expect(returned(await driveRun(pool, 'return 2'))).toBe(2);
+    expect(returnedValue(await driveRun(pool, 'return 1'))).toBe(1);
+    expect(returnedValue(await driveRun(pool, 'return 2'))).toBe(2);
   });
 
   it('queue if the system has no memory for another sandbox, and the pool keeps that maximum', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createCompiler } from '#core/script/compiler.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
 
 // Compiles each source that it receives, and reports the used time and memory of this process.
 const compiler = createCompiler({ deadlineMs: 20_000 });

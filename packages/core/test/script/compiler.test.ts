@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
 
-import { createCompiler, restoreScript, type Compiler } from '#core/script/compiler.js';
-import type { CheckAnswer, CheckPool } from '#core/script/type-checker/check-pool.js';
-import type { TypeCheck, TypeChecker } from '#core/script/type-checker/index.js';
-import { createTypeChecker } from '#core/script/type-checker/type-checker.js';
+import { createCompiler, restoreScript, type Compiler } from '#core/script/compile/compiler.js';
+import type { CheckAnswer, CheckPool } from '#core/script/check/check-pool.js';
+import type { TypeCheck, TypeChecker } from '#core/script/check/index.js';
+import { createTypeChecker } from '#core/script/check/type-checker.js';
 import { compiled } from './running.js';
 
 const options = { language: 'ts', maxSourceBytes: 20_480 } as const;
@@ -152,7 +152,7 @@ describe('the life of a compiler', () => {
   });
 
   it('lets the process end without being closed', async () => {
-    const entry = new URL('../../dist/script/compiler.js', import.meta.url).href;
+    const entry = new URL('../../dist/script/compile/compiler.js', import.meta.url).href;
     const code = `import { createCompiler, restoreScript } from ${JSON.stringify(entry)};
 const result = await createCompiler().compile('return 1', { language: 'ts', maxSourceBytes: 100 });
 console.log(result.ok);`;
@@ -201,7 +201,7 @@ describe('the type checker’s place', () => {
         mode: 'error',
         declarations: '',
         toolNames: ['read'],
-        signatureOf: () => undefined,
+        findSignature: () => undefined,
         judgeArgument: () => undefined,
         isObject: () => false,
       });

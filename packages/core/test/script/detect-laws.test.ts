@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnswerSegment } from '#core/protocol/index.js';
-import { AnswerScanner, createDetector, detectScripts, type DetectorEvent } from '#core/script/detector.js';
-import { tries } from '../support/some-cases.js';
+import { AnswerScanner, createDetector, detectScripts, type DetectorEvent } from '#core/script/detect/detector.js';
+import { TagTable } from '#core/script/detect/markup.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
@@ -89,7 +90,7 @@ describe('laws for every answer', () => {
   });
 
   it('a script between two texts without markers is always found', () => {
-    const prose = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replace(/[<`~]/g, ' '));
+    const prose = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replace(/[<`~>\\\t ]/g, '_'));
     fc.assert(
       fc.property(prose, prose, (before, after) => {
         const found = detectScripts(`${before}<tool-calls>\nreturn 1;\n</tool-calls>${after}`);
@@ -103,7 +104,7 @@ describe('laws for every answer', () => {
 describe('linear work', () => {
   /** The average number of reads of each character. */
   function workOf(answer: string, deltaLength: number): number {
-    const scanner = new AnswerScanner(['tool-calls'], true);
+    const scanner = new AnswerScanner(new TagTable(['tool-calls']), true);
     for (let index = 0; index < answer.length; index += deltaLength)
       scanner.push(answer.slice(index, index + deltaLength));
     scanner.end();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerSegment } from '#core/protocol/index.js';
-import { createDetector, detectScripts, type DetectorOptions } from '#core/script/detector.js';
+import { createDetector, detectScripts, type DetectorOptions } from '#core/script/detect/detector.js';
 
 /** The segments as pairs of their type and content. */
 function brief(answer: string, options?: DetectorOptions): [string, string][] {

@@ -1,8 +1,8 @@
 import { parseSync } from 'oxc-parser';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCompiler } from '#core/script/compiler.js';
-import { tries } from '../support/some-cases.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { ORDINARY } from './ordinary-scripts.js';
 
 const compiler = createCompiler({ deadlineMs: 10_000 });

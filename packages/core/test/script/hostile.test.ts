@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCompiler } from '#core/script/compiler.js';
-import { STACK_MB } from '#core/script/compile-thread.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
+import { STACK_MB } from '#core/script/compile/compile-thread.js';
 import { compiled } from './running.js';
 import { HOSTILE } from './hostile-sources.js';
 

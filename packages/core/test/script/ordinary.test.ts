@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseSync } from 'oxc-parser';
-import { createCompiler } from '#core/script/compiler.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
 import { ORDINARY } from './ordinary-scripts.js';
 import { compiled, run } from './running.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCompiler } from '#core/script/compiler.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
 import { compiled, refused } from './running.js';
 
 const compiler = createCompiler();

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCompiler } from '#core/script/compiler.js';
-import { applyLayers, LineIndex, originalOffset } from '#core/script/source-text.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
+import { applyLayers, LineIndex, originalOffset } from '#core/script/syntax/source-text.js';
 import * as fc from 'fast-check';
 import { compiled, refused, start } from './running.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createCompiler } from '#core/script/compiler.js';
+import { createCompiler } from '#core/script/compile/compiler.js';
 import type { Diagnostic } from '#core/protocol/index.js';
 import { compiled } from './running.js';
 

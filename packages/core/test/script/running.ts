@@ -1,6 +1,6 @@
 import { createContext, runInContext } from 'node:vm';
 import { expect } from 'vitest';
-import type { Compiler } from '#core/script/compiler.js';
+import type { Compiler } from '#core/script/compile/compiler.js';
 import type { CompiledScript, ScriptFailure } from '#core/protocol/index.js';
 
 export async function compiled(

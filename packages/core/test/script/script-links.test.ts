@@ -70,3 +70,18 @@ it('the code between the scripts has no place in any of them', async () => {
     expect(originalPosition(...placeOf(javascript, text)), text).toBeUndefined();
   expect(originalPosition(javascript.split('\n').length, 1)).toBeUndefined();
 });
+
+it('no script can contain the names of what is around the scripts', async () => {
+  const nameIn = (javascript: string) => /\$[\da-f]{32}/u.exec(javascript)![0];
+  const wholeOf = async (source: string, saved: string) => {
+    const scripts = [await linked('one', saved)];
+    return restoreScript({ ...(await compiled(source)).stored(), linked: { tools: ['saved.run'], scripts } })
+      .javascript;
+  };
+  const name = nameIn(await wholeOf('return 1', 'return 2'));
+  for (const javascript of [
+    await wholeOf(`return typeof ${name}_0`, 'return 2'),
+    await wholeOf('return 1', `return typeof ${name}_0`),
+  ])
+    expect(javascript).not.toContain(`function ${name}`);
+});

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerScanner, createDetector, type DetectorEvent } from '#core/script/detector.js';
-import { tries } from '../support/some-cases.js';
+import { AnswerScanner, createDetector, type DetectorEvent } from '#core/script/detect/detector.js';
+import { TagTable } from '#core/script/detect/markup.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
@@ -162,7 +163,7 @@ describe('the streamed source of a block', () => {
     ].join('');
     for (const deltaLength of [1, 7, 1000]) {
       const [plain, telling] = [false, true].map((tells) => {
-        const scanner = new AnswerScanner(['tool-calls'], true, tells);
+        const scanner = new AnswerScanner(new TagTable(['tool-calls']), true, tells);
         const text = answer.repeat(50);
         for (let at = 0; at < text.length; at += deltaLength) scanner.push(text.slice(at, at + deltaLength));
         scanner.end();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CompileThread, STACK_MB } from '#core/script/compile-thread.js';
+import { CompileThread, STACK_MB } from '#core/script/compile/compile-thread.js';
 
 /** A thread that answers with its number, and acts as the source requests. */
 const ENTRY = `

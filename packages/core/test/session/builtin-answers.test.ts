@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { SandboxCall } from '../../src/protocol/index.js';
-import { BuiltinAnswers } from '#core/session/builtin-calls.js';
-import type { CallResult } from '../../src/tools/index.js';
+import { BuiltinAnswers } from '#core/calls/session/builtin-calls.js';
+import type { CallResult } from '../../src/calls/facade/index.js';
 
 const MEGABYTE = 1_048_576;
 const call = (callIndex: number): SandboxCall => ({ callIndex, name: '$catalog', argsJson: '{}', line: 1, column: 1 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createHarness, defineTool, listScripts, memoryStore, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { keepCopy } from '../suspension/world.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** The timeout is long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>

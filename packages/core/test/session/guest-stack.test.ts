@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createCompiler } from '#core/script/index.js';
-import { mapGuestStack } from '#core/session/guest-stack.js';
+import { mapGuestStack } from '#core/calls/session/guest-stack.js';
 
 describe('the frames of a guest’s stack', () => {
   const compiler = createCompiler();

@@ -17,11 +17,11 @@ import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fileStore } from '#core/stores/index.js';
-import { markOf, ownIdentity } from '#core/stores/process-identity.js';
-import { files } from '#core/stores/store-folder.js';
+import { identityMark, ownIdentity } from '#core/durable-files/process-identity.js';
+import { files } from '#core/durable-files/private-folder.js';
 import type { HarnessStore } from '#core/protocol/index.js';
-import { tries } from '../support/some-cases.js';
-import { newFolder } from './support/new-folder.js';
+import { tries } from '@toolscript/testkit/some-cases';
+import { unusedPath } from '@toolscript/testkit/folder';
 
 const IMAGE = new Uint8Array(100_000).fill(1, 5, 50);
 const OTHER = Buffer.from('another image');
@@ -56,7 +56,7 @@ function modes(folder: string): { folders: Set<number>; files: Set<number>; coun
 
 describe('the folder', () => {
   it('is not created by reads', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal, images } = fileStore(folder);
     expect(await claim.current('scr_a')).toBe(undefined);
     expect(await claim.take('scr_a', 1, HOLDER)).toBe(undefined);
@@ -75,7 +75,7 @@ describe('the folder', () => {
   it.runIf(process.platform !== 'win32').each([0, 0o022, 0o277, 0o777])(
     'is accessible only to its owner, also under umask %o',
     async (umask) => {
-      const folder = newFolder();
+      const folder = unusedPath();
       const before = process.umask(umask);
       onTestFinished(() => void process.umask(before));
       const store = fileStore(join(folder, 'deep'));
@@ -87,7 +87,7 @@ describe('the folder', () => {
   );
 
   it('keeps its mode if it existed, and its subfolders become private', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     mkdirSync(join(folder, 'journal'), { recursive: true, mode: 0o755 });
     await fill(fileStore(folder));
     expect(statSync(folder).mode & 0o777).toBe(0o755);
@@ -95,7 +95,7 @@ describe('the folder', () => {
   });
 
   it('is created again if it is removed under an open store', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const store = fileStore(folder);
     await fill(store);
     rmSync(folder, { recursive: true });
@@ -105,7 +105,7 @@ describe('the folder', () => {
   });
 
   it('contains no leftovers of writes', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const store = fileStore(folder);
     await fill(store);
     await store.journal.delete('scr_a');
@@ -118,9 +118,9 @@ describe('the folder', () => {
   it.runIf(process.platform === 'linux')(
     'loses leftovers of processes that have ended, and those of other processes after a week',
     async () => {
-      const folder = newFolder();
+      const folder = unusedPath();
       await fill(fileStore(folder));
-      const own = markOf(ownIdentity());
+      const own = identityMark(ownIdentity());
       const dead = own.replace(`${process.pid}_`, `${2 ** 22 + 1}_`);
       const names = { [`${dead}.a`]: 0, [`${own}.b`]: 400, 'somebody.c': 400, 'somebody.d': 100 };
       for (const [name, hours] of Object.entries(names)) {
@@ -136,7 +136,7 @@ describe('the folder', () => {
 
 describe.runIf(process.platform !== 'win32')('a planted file', () => {
   it.each(['a file', 'nothing'])('that is a link in place of a journal, to %s, is rejected', async (target) => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     const victim = join(dirname(folder), 'victim');
     if (target === 'a file') writeFileSync(victim, '\n1 secret\n.');
@@ -153,7 +153,7 @@ describe.runIf(process.platform !== 'win32')('a planted file', () => {
   it.each(['claims', 'journal', 'images', 'partial'])(
     'that is a link in place of the folder %s is rejected',
     async (name) => {
-      const folder = newFolder();
+      const folder = unusedPath();
       const elsewhere = join(dirname(folder), 'elsewhere');
       for (const path of [folder, elsewhere]) mkdirSync(path);
       symlinkSync(elsewhere, join(folder, name));
@@ -163,7 +163,7 @@ describe.runIf(process.platform !== 'win32')('a planted file', () => {
   );
 
   it('that is a link in place of a claim or an image is rejected', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const store = fileStore(folder);
     await fill(store);
     for (const name of ['claims/scr_a/2', `images/${IMAGE_HASH}`]) {
@@ -176,7 +176,7 @@ describe.runIf(process.platform !== 'win32')('a planted file', () => {
   });
 
   it('that is a pipe in place of a journal neither blocks nor is written', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     mkdirSync(join(folder, 'journal'));
@@ -188,7 +188,7 @@ describe.runIf(process.platform !== 'win32')('a planted file', () => {
 
 describe('the journal’s file', () => {
   it('returns arbitrary lines, in batches, between claims', async () => {
-    const store = fileStore(newFolder());
+    const store = fileStore(unusedPath());
     const line = fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => text.replaceAll('\n', ''));
     let made = 0;
     await fc.assert(
@@ -205,7 +205,7 @@ describe('the journal’s file', () => {
   });
 
   it('keeps an append after one that was truncated at any byte', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['first']);
@@ -222,7 +222,7 @@ describe('the journal’s file', () => {
   });
 
   it('has no lines if only a truncated append is left', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['line']);
@@ -236,7 +236,7 @@ describe('the journal’s file', () => {
     [1, 200_000],
     [20_000, 1],
   ])('ignores writes of a slow writer after a claim (%i times %i bytes)', async (times, bytes) => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['one']);
@@ -249,7 +249,7 @@ describe('the journal’s file', () => {
   });
 
   it('survives the loss of its claims: the next claim has a higher epoch', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     await claim.take('scr_a', 1, HOLDER);
@@ -264,7 +264,7 @@ describe('the journal’s file', () => {
   });
 
   it('does not count foreign files as scripts', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['one']);
@@ -284,8 +284,22 @@ describe('the list', () => {
   const listed = async ({ journal }: HarnessStore) =>
     (await journal.list({ state: 'suspended' })).scripts.map(({ scriptId }) => scriptId);
 
+  it('hides no script whose claim is under way, and drops the mark of a claim that never came', async () => {
+    const folder = unusedPath();
+    const store = fileStore(folder);
+    const mark = join(folder, 'status', 'running', 'scr_a');
+    await fill(store);
+    await store.journal.delete('scr_a');
+    writeFileSync(mark, '');
+    expect((await store.journal.list()).scripts).toEqual([]);
+    expect(existsSync(mark)).toBe(true);
+    utimesSync(mark, 0, 0);
+    expect((await store.journal.list()).scripts).toEqual([]);
+    expect(existsSync(mark)).toBe(false);
+  });
+
   it('reads an unchanged folder once, and sees the changes of other processes', async () => {
-    const folder = newFolder();
+    const folder = unusedPath();
     const [store, other] = [fileStore(folder), fileStore(folder)];
     await put(other, 'scr_a');
     const suspended = join(folder, 'status/suspended');
@@ -305,7 +319,7 @@ describe('an image’s file', () => {
   it.each(['cut short', 'another image', 'nothing'])(
     'that is %s is not an image, and the next put repairs it',
     async (damage) => {
-      const folder = newFolder();
+      const folder = unusedPath();
       const { images } = fileStore(folder);
       await images.put(IMAGE_HASH, IMAGE);
       const path = join(folder, 'images', IMAGE_HASH);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readJournalText, writeBatch } from '#core/stores/journal-text.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const line = fc.oneof(
   fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', '')),
@@ -93,14 +93,6 @@ describe('the text of a journal', () => {
     expect(readJournalText(goesOn)).toMatchObject({ lines: ['a', 'b'], newestEpoch: 2, gap: undefined });
     const withoutFence = textOf([['a']], { epoch: 1 }) + textOf([['b']], { epoch: 2, first: 1 });
     expect(readJournalText(withoutFence).gap).toBe('1 of its entries before entry 1 of epoch 2 are missing');
-  });
-
-  it('is read in version 1, and continued in version 2', () => {
-    const text = '\n1 {"a":1}\n.\n1*2 {"b":1}\n+{"b":2}\n.\n2*0 \n.\n1 stale\n.\n2 cut';
-    const old = { lines: ['{"a":1}', '{"b":1}', '{"b":2}'], newestEpoch: 2, gap: undefined };
-    expect(readJournalText(text)).toMatchObject(old);
-    const more = text + textOf([['new']], { epoch: 3 });
-    expect(readJournalText(more)).toMatchObject({ lines: [...old.lines, 'new'], newestEpoch: 3, gap: undefined });
   });
 
   it('is empty for a file that is not a journal', () => {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, fileStore, listScripts, type Harness } from '#core/index.js';
 import { ERROR_TABLE, type Outcome } from '#core/protocol/index.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** The number of cases for each kind of file and of damage; `npm run torture` tries 300. */
 const TRIALS = Number(process.env['TOOLSCRIPT_DAMAGE'] ?? (process.env['CI'] === undefined ? 3 : 8));

@@ -70,7 +70,7 @@ describe('a store that fails', () => {
     expect(kinds(await store.journal.read(outcome.scriptId))[0]).toBe('started');
   });
 
-  it('interrupts a resumed script before any effect, and a recovery continues with the decisions', async () => {
+  it('resumes no script before its decisions are stored, and the script keeps waiting', async () => {
     const effects: Effects = [];
     let isFull = false;
     const store = storeWith((append) => (isFull ? full : append));
@@ -81,8 +81,8 @@ describe('a store that fails', () => {
     expect(failureOf(refused).code).toBe('StoreError');
     expect(effects).toEqual([]);
     isFull = false;
-    expect((await listScripts(store)).map(({ state }) => state)).toEqual(['interrupted']);
-    expect(valueOf(await harness.recover(outcome.scriptId))).toEqual({ noted: 'a' });
+    expect((await listScripts(store)).map(({ state }) => state)).toEqual(['suspended']);
+    expect(valueOf(await harness.resume(outcome.scriptId, decideAll(outcome, 'approve')))).toEqual({ noted: 'a' });
     expect(effects).toEqual(['script: a']);
   });
 });

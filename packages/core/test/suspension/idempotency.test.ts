@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
+import { defineTool, memoryStore, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
+import { QuickJsPool } from '#core/sandbox/index.js';
 import type { JournalContent, SandboxRuntime, Tool } from '#core/protocol/index.js';
 import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 

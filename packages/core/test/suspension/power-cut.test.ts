@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHarness, defineTool, fileStore, listScripts, type Harness } from '#core/index.js';
+import { until } from '@toolscript/testkit/until';
 
 const SOURCE = `
   const keep = (call) => call.catch((error) => error.data?.status ?? error.name);
@@ -45,7 +46,7 @@ async function afterPowerCut(durability: 'process' | 'power'): Promise<Cut> {
   void open(living, durability, effects, 3)
     .runScript(SOURCE)
     .catch(() => {});
-  while (!effects.includes(3)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => effects.includes(3));
   cpSync(living, folder, { recursive: true });
   const [scriptId = ''] = readdirSync(join(folder, 'claims'));
   const claim = join(folder, 'claims', scriptId, '1');

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
+import { defineTool, memoryStore, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
+import { QuickJsPool } from '#core/sandbox/index.js';
 import type {
   ApprovalRule,
   Decision,
@@ -180,12 +181,15 @@ describe('a default that a tool has received since', () => {
     expect(ran).toEqual([{ text: 'a', by: 'script', urgent: false }]);
   });
 
-  it('is not added to an approved call, which runs unchanged or not at all', async () => {
+  it('is not added to an approved call, which is asked about again or refused', async () => {
     const ran: unknown[] = [];
     const first = suspended(await open().runScript(NOTE));
     const harness = open({ tools: [noteOfNow(ran, withDefault)] });
-    expect(valueOf(await harness.resume(first.suspension, decideAll(first, 'approve')))).toBe('noted');
-    expect(ran).toEqual([{ text: 'a', by: 'script' }]);
+    const asked = suspended(await harness.resume(first.suspension, decideAll(first, 'approve')));
+    expect(asked.pendingApprovals[0]?.changed?.map(({ what }) => what)).toEqual(['the schema of the arguments']);
+    expect(ran).toEqual([]);
+    expect(valueOf(await harness.resume(asked.suspension, decideAll(asked, 'approve')))).toBe('noted');
+    expect(ran).toEqual([{ text: 'a', by: 'script', urgent: false }]);
     const second = suspended(await open().runScript(NOTE));
     const strict = open({ tools: [noteOfNow(ran, z.boolean())] });
     const refused = await strict.resume(second.suspension, decideAll(second, 'approve'));
@@ -249,8 +253,8 @@ describe('the time limit of a decision', () => {
 });
 
 /**
- * A runtime whose captures name an image of another version of the bridge; `speaks`: the version that the runtime
- * reports.
+ * A runtime that reports version `speaks` of the bridge, and whose captures name an image of another build, with
+ * `imageProtocol`.
  */
 function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
   const pool = new QuickJsPool({ size: 1 });
@@ -258,7 +262,11 @@ function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
     const [engine, image] = [...(await pool.images())];
     const text = Buffer.from(image![1]);
     const end = text.indexOf(10);
-    const header = { ...(JSON.parse(text.subarray(0, end).toString()) as object), protocol: imageProtocol };
+    const header = {
+      ...(JSON.parse(text.subarray(0, end).toString()) as object),
+      protocol: imageProtocol,
+      build: 'other',
+    };
     const bytes = Buffer.concat([Buffer.from(JSON.stringify(header)), text.subarray(end)]);
     return new Map([engine!, [createHash('sha256').update(bytes).digest('hex'), bytes]]);
   };
@@ -283,14 +291,14 @@ function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
   };
 }
 
-describe('a call that waited under the former name of an argument', () => {
-  const writing = (input: z.ZodObject, oldNames: Record<string, string> | undefined, effects: Effects = []) =>
+describe('a call that waited under a name that is an alias now', () => {
+  const writing = (input: z.ZodObject, aliases: Record<string, string> | undefined, effects: Effects = []) =>
     defineTool({
       name: 'write',
       description: 'Writes',
       approval: 'always',
       input,
-      ...(oldNames && { oldNames }),
+      ...(aliases && { aliases }),
       permissions: ({ path }) => [`file:${String(path)}`],
       execute: ({ path }) => void effects.push(String(path)),
     });
@@ -302,19 +310,25 @@ describe('a call that waited under the former name of an argument', () => {
     const first = suspended(await open({ tools: [before] }).runScript(source));
     const harness = open({ tools: [now], approvals: [...rules, { action: 'ask' }] });
     const done = await harness.resume(first.suspension, decideAll(first, 'approve'));
-    return [valueOf(done), effects];
+    return { harness, done, effects };
   };
 
-  it('runs under the current name after its approval', async () => {
-    expect(await resumedUnder([])).toEqual([undefined, ['/etc/passwd']]);
+  it('is asked about again, and runs under the present name after its approval', async () => {
+    const { harness, done, effects } = await resumedUnder([]);
+    const asked = suspended(done);
+    expect(asked.pendingApprovals).toMatchObject([{ input: { path: '/etc/passwd' } }]);
+    expect(effects).toEqual([]);
+    await harness.resume(asked.suspension, decideAll(asked, 'approve'));
+    expect(effects).toEqual(['/etc/passwd']);
   });
 
   it.each<[string, ApprovalRule]>([
     ['its argument', { input: { path: '/etc/*' }, action: 'deny' }],
-    ['its argument, by the old name', { input: { filePath: '/etc/*' }, action: 'deny' }],
+    ['its argument, by the alias', { input: { filePath: '/etc/*' }, action: 'deny' }],
     ['what it touches', { permission: 'file:/etc/*', action: 'deny' }],
   ])('follows a rule about %s', async (_, rule) => {
-    expect(await resumedUnder([rule])).toEqual(['ApprovalDeniedError', []]);
+    const { done, effects } = await resumedUnder([rule]);
+    expect([valueOf(done), effects]).toEqual(['ApprovalDeniedError', []]);
   });
 });
 
@@ -338,10 +352,20 @@ describe('a suspension of another version of the bridge', () => {
 
   it('is replayed along its tape if the version is known and its memory cannot be restored', async () => {
     const [effects, store, details]: [Effects, HarnessStore, string[]] = [[], memoryStore(), []];
-    const first = suspended(await open({ effects, store, runtime: bridge(2, 99) }).runScript(NOTE));
+    const first = suspended(await open({ effects, store, runtime: bridge(1, 99) }).runScript(NOTE));
     const harness = open({ effects, store, onInternalError: (detail) => details.push(detail) });
     expect(valueOf(await harness.resume(first.suspension, decideAll(first, 'approve')))).toEqual({ noted: 'a' });
     expect(details).toEqual([expect.stringContaining('version 99')]);
     expect(effects).toEqual(['script: a']);
+  });
+
+  it('continues from its memory if only its image is of another build', async () => {
+    const [effects, store, details]: [Effects, HarnessStore, string[]] = [[], memoryStore(), []];
+    const first = suspended(await open({ effects, store, runtime: bridge(1, 1) }).runScript(NOTE));
+    const own = await new QuickJsPool({ size: 1 }).images();
+    expect((await store.images.list()).filter((name) => !own.has(name))).toHaveLength(1);
+    const harness = open({ effects, store, onInternalError: (detail) => details.push(detail) });
+    expect(valueOf(await harness.resume(first.suspension, decideAll(first, 'approve')))).toEqual({ noted: 'a' });
+    expect(details).toEqual([]);
   });
 });

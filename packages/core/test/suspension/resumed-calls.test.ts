@@ -74,11 +74,12 @@ describe('a script that was run a second time before its process ended', () => {
   it('is recovered from its second run: the first one had done nothing', async () => {
     const source = 'await tools.mark({ text: "a" }); return await tools.read({})';
     const once = memoryStore();
-    const { scriptId } = await open({ store: once }).runScript(source);
+    // Without a key, the lines have no MAC and can be put together here.
+    const { scriptId } = await open({ store: once, suspensionKey: undefined }).runScript(source);
     const lines = (await once.journal.read(scriptId))!.lines.filter((line) => !line.startsWith('{"t":"ended"'));
     const store = await keepCopy(memoryStore(), scriptId, { lines: [...lines, ...lines] });
     const effects: Effects = [];
-    expect(valueOf(await open({ store, effects }).recover(scriptId))).toBe('x');
+    expect(valueOf(await open({ store, effects, suspensionKey: undefined }).recover(scriptId))).toBe('x');
     expect(effects).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore } from '#core/index.js';
 import type { ApprovalPolicy, ToolCallContext } from '#core/protocol/index.js';
-import { HOLDER, open, suspended, type Effects } from './world.js';
+import { HOLDER, open, suspended, type Effects, sealed } from './world.js';
 
 interface Behaviour {
   fails?: string;
@@ -18,7 +18,7 @@ function bookingTools(effects: Effects, { fails, onRevert, idempotent = false }:
       description: 'Books',
       effect: 'external',
       idempotent,
-      oldNames: { words: 'text' },
+      aliases: { words: 'text' },
       input: z.object({ text: z.string() }),
       output: z.object({ booking: z.string() }),
       execute: ({ text }) => {
@@ -134,7 +134,7 @@ describe('revert', () => {
     const [newest] = (await harness.revertible(scriptId))!;
     const { epoch } = (await store.claim.current(scriptId))!;
     const line = JSON.stringify({ t: 'revert', atMs: 1, callId: newest!.callId, state: 'started' });
-    await store.journal.append(scriptId, epoch, [line]);
+    await sealed(store).journal.append(scriptId, epoch, [line]);
     expect((await harness.revertible(scriptId))?.[0]?.status).toBe(idempotent ? 'revertible' : 'unknown');
     await harness.revert(scriptId);
     expect(effects).toEqual(idempotent ? ['cancel b b-b', 'cancel a b-a'] : ['cancel a b-a']);

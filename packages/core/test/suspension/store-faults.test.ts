@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, fileStore, listScripts, type Harness } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
-import { files } from '#core/stores/store-folder.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { files } from '#core/durable-files/private-folder.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** One file operation in this number fails. 1: each operation fails once. */
 const STRIDE = Number(process.env['TOOLSCRIPT_FAULT_STRIDE'] ?? (process.env['CI'] === undefined ? 25 : 8));

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createHarness, defineTool, memoryStore } from '#core/index.js';
-import type { AuditEntry, Harness } from '#core/harness/index.js';
-import type { StreamEvent, ToolCallContext, ToolEffect } from '#core/protocol/index.js';
+import type { Harness } from '#core/harness/index.js';
+import type { AuditEntry, StreamEvent, ToolCallContext, ToolEffect } from '#core/protocol/index.js';
 import { KEY } from './world.js';
-import { sharedThreads } from '../support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** The behaviour of the running tool. */
 type Behaviour = (context: ToolCallContext) => unknown;

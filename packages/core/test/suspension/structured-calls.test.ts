@@ -36,7 +36,7 @@ describe('a structured call without a decision', () => {
       pendingApprovals: [{ callId: NAMES.callId, tool: 'note', inputJson: '{"text":"a","by":"script"}' }],
     });
     expect(operation).not.toHaveProperty('line');
-    expect(operation.pendingApprovals![0]).not.toHaveProperty('line');
+    expect(operation.pendingApprovals![0]!.line).toBeUndefined();
     expect(effects).toEqual([]);
     const asked = events.map(({ payload }) => payload).filter(({ type }) => type === 'approval_requested');
     expect(asked).toMatchObject([{ approval: { call_id: NAMES.callId, script_id: operation.scriptId } }]);

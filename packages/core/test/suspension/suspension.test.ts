@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { defineTool, detectScripts, listScripts, memoryStore } from '#core/index.js';
-import { SuspensionSeal } from '#core/durability/suspension-envelope.js';
+import { defineTool, listScripts, memoryStore } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
-import { decideAll, failureOf, KEY, open, suspended, tools, valueOf, type Effects } from './world.js';
+import { decideAll, failureOf, open, suspended, tools, valueOf, type Effects } from './world.js';
 
 describe('a script whose calls are not decided here', () => {
   it('is suspended with all pending work, and holds no sandbox', async () => {
@@ -593,28 +592,6 @@ Done.`;
     const told: Outcome[] = [];
     const outcome = await open({ store }).recover(scriptId, { onOutcome: (reported) => void told.push(reported) });
     expect(told).toEqual([outcome]);
-  });
-
-  it('that an earlier release suspended, with its text held back, is played to its end', async () => {
-    const effects: Effects = [];
-    const store = memoryStore();
-    const first = await collect(open({ effects, store }).processText(ANSWER.slice(0, ANSWER.indexOf('Now'))));
-    const text = (await open({ store }).inspect(lastOf(first).script_id!))!.suspension!;
-    const seal = new SuspensionSeal([KEY]);
-    const { header, data, bytes } = seal.open(text);
-    const segments = detectScripts(ANSWER.slice(ANSWER.indexOf('Now')));
-    const earlier = { ...(data as object), answer: { segments, continueOnError: false, failed: false } };
-    const rest = await collect(
-      open({ effects, approvals: 'auto' }).resumeText(seal.seal(header, earlier, bytes), {
-        [asked(first)[0]!]: 'approve',
-      }),
-    );
-    expect(effects).toEqual(['script: first', 'script: second']);
-    const texts = foldResponse(rest).output_items.map((item) => (item.type === 'message' ? item.content : item.type));
-    expect(texts.filter((told) => told.trim() !== '' && !told.startsWith('script'))).toEqual([
-      'Now the next one.\n',
-      '\nDone.',
-    ]);
   });
 
   it('ends as a failed response if its suspension cannot be resumed', async () => {

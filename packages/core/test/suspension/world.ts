@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { expect, onTestFinished } from 'vitest';
-import { createHarness, defineTool, QuickJsPool, type Harness, type HarnessOptions } from '#core/index.js';
+import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
+import { SealedStore } from '#core/run/durability/sealed-store.js';
+import { SuspensionSeal } from '#core/run/durability/suspension-envelope.js';
+import { QuickJsPool } from '#core/sandbox/index.js';
 import type { Decision, HarnessStore, JournalContent, Outcome, SandboxRuntime } from '#core/protocol/index.js';
-import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
+import { hasOwnThreads, sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** The process that claims a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
@@ -21,6 +24,11 @@ export async function keepCopy(
 }
 
 export const KEY = 'a secret of more than thirty-two bytes';
+
+/** The store with authenticated journals, as the harnesses of `open` use it. */
+export function sealed(store: HarnessStore): HarnessStore {
+  return new SealedStore(store, new SuspensionSeal([KEY]));
+}
 
 /** The external effects, in order: one entry for each call that took effect. */
 export type Effects = string[];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SseParser, type SseEvent } from '#core/text/sse.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 function parse(pieces: readonly string[], parser = new SseParser()): SseEvent[] {
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
@@ -105,8 +105,8 @@ describe('server-sent events', () => {
     for (const endless of ['data: xxxxxxxxxxxx', 'data: x\n', ': xxxxxxxxxxxxxxxxx', 'xxxxxxxxxxxxxxxxx']) {
       const parser = new SseParser(100);
       expect(parser.push('data: fits\n\n')).toHaveLength(1);
-      for (let times = 0; times < 50 && !parser.overflowed; times += 1) parser.push(endless);
-      expect(parser.overflowed).toBe(true);
+      for (let times = 0; times < 50 && !parser.hasOverflowed; times += 1) parser.push(endless);
+      expect(parser.hasOverflowed).toBe(true);
       expect(parser.push('\n\ndata: later\n\n')).toEqual([]);
       expect(parser.end()).toEqual([]);
     }
@@ -115,7 +115,7 @@ describe('server-sent events', () => {
   test('many short comments and fields do not count as a long event', () => {
     const parser = new SseParser(100);
     for (let times = 0; times < 100; times += 1) expect(parser.push(': keep alive\nid: 1\n')).toEqual([]);
-    expect(parser.overflowed).toBe(false);
+    expect(parser.hasOverflowed).toBe(false);
     expect(dataOf(parser.push('data: a\n\n'))).toEqual(['a']);
   });
 });

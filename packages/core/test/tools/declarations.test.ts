@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createCatalog } from '#core/tools/catalog.js';
 import { declarationFor, declarationsFor, firstSentence, GUEST_DECLARATIONS } from '#core/tools/declarations.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const tool = (name: string, inputSchema: object, outputSchema?: object, description = 'Does it. Also more.') =>
   defineTool({ name, description, inputSchema, ...(outputSchema && { outputSchema }), execute: () => null });
@@ -60,12 +60,12 @@ describe('declarations', () => {
     );
   });
 
-  it('show former names of arguments to the type checker, but not to models', () => {
+  it('show aliases of arguments to the type checker, but not to models', () => {
     const tool = defineTool({
       name: 'read',
       description: 'Reads.',
       input: z.object({ path: z.string(), cwd: z.string().optional() }),
-      oldNames: { filePath: 'path', workdir: 'cwd' },
+      aliases: { filePath: 'path', workdir: 'cwd' },
       execute: () => '',
     });
     expect(declarationFor(tool)).toContain('read(args: { path: string; cwd?: string }): Promise<any>;');
@@ -74,10 +74,10 @@ describe('declarations', () => {
     );
   });
 
-  it('show the type checker every way to write arguments with several former names', () => {
+  it('show the type checker every way to write arguments with several aliases', () => {
     const input = z.object({ from: z.string(), to: z.string() });
-    const oldNames = { source: 'from', src: 'from', target: 'to' };
-    const tool = defineTool({ name: 'copy', description: 'Copies.', input, oldNames, execute: () => '' });
+    const aliases = { source: 'from', src: 'from', target: 'to' };
+    const tool = defineTool({ name: 'copy', description: 'Copies.', input, aliases, execute: () => '' });
     const written = declarationsFor([tool], { everything: true });
     for (const from of ['from', 'source', 'src'])
       for (const to of ['to', 'target']) expect(written).toContain(`{ ${from}: string; ${to}: string }`);
@@ -87,9 +87,9 @@ describe('declarations', () => {
     [{ anyOf: [{ required: ['path'] }, { required: ['url'] }], properties: { path: {}, url: {} } }],
     [{ $ref: '#/$defs/a', $defs: { a: { properties: { path: { type: 'string' } }, required: ['path'] } } }],
     [{ properties: Object.fromEntries([...'abcdepath'].map((name) => [name, {}]).concat([['path', {}]])) }],
-  ])('leave former names of arguments that are not a plain list to the validator: %j', (schema) => {
+  ])('leave aliases of arguments that are not a plain list to the validator: %j', (schema) => {
     const inputSchema = { type: 'object', ...schema };
-    const tool = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: () => '' });
+    const tool = defineTool({ name: 't', description: '', inputSchema, aliases: { file: 'path' }, execute: () => '' });
     expect(declarationsFor([tool], { everything: true })).toMatch(/file\?: unknown|\| Record<string, unknown>/u);
   });
 

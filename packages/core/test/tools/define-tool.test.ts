@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { z } from 'zod';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { issueLines } from '#core/tools/validation-issues.js';
-import { tries } from '../support/some-cases.js';
+import { issueLines } from '#core/schema/validation-issues.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const base = { name: 'probe', description: 'Probes.', execute: () => null };
 const toolWith = (input: z.ZodType) => defineTool({ ...base, input });
@@ -95,24 +95,24 @@ describe('a definition', () => {
   });
 });
 
-describe('former names of arguments', () => {
+describe('aliases of arguments', () => {
   const ran = vi.fn();
   const tool = defineTool({
     name: 'read',
     description: 'Reads.',
     input: z.object({ path: z.string(), cwd: z.string().optional() }),
-    oldNames: { filePath: 'path', file: 'path', workdir: 'cwd' },
+    aliases: { filePath: 'path', file: 'path', workdir: 'cwd' },
     execute: ran,
   });
   const open = defineTool({
     name: 'open',
     description: 'Takes anything.',
     inputSchema: { type: 'object', properties: { path: { type: 'string' } }, additionalProperties: true },
-    oldNames: { filePath: 'path', file: 'path' },
+    aliases: { filePath: 'path', file: 'path' },
     execute: ran,
   });
 
-  it('are accepted, and everything after the call sees the current names', () => {
+  it('are accepted, and everything after the call sees the names', () => {
     expect(tool.validateInput({ filePath: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
     expect(tool.validateInput({ path: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
   });
@@ -121,8 +121,8 @@ describe('former names of arguments', () => {
     [{ path: 'a', filePath: 'b' }, 'args.filePath'],
     [{ filePath: 'b', path: 'a' }, 'args.filePath'],
     [{ filePath: 'b', file: 'a' }, 'args.file'],
-  ])('are rejected together with the current name, and with another of the same argument: %j', (given, path) => {
-    const message = 'is an old name of path, which is given too; give path alone';
+  ])('are rejected together with the name, and with another of the same argument: %j', (given, path) => {
+    const message = 'is an alias of path, which is given too; give path alone';
     expect(tool.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
     expect(open.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
   });
@@ -132,36 +132,32 @@ describe('former names of arguments', () => {
     expect(ran).toHaveBeenCalledWith({ path: 'a' }, {});
   });
 
-  it('must be names', () => {
-    const define = (oldNames: unknown) => () =>
-      defineTool({ name: 't', description: '', oldNames, execute: ran } as never);
-    expect(define({ a: 1 })).toThrow('"oldNames" of the tool "t" must be an object of names.');
+  it('must stand for names', () => {
+    const define = (aliases: unknown) => () =>
+      defineTool({ name: 't', description: '', aliases, execute: ran } as never);
+    expect(define({ a: 1 })).toThrow('"aliases" of the tool "t" must be an object of names.');
     for (const wrong of ['a', null, ['path']]) expect(define(wrong)).toThrow(ToolscriptUsageError);
   });
 
   it.each([
-    [
-      'an argument of today',
-      { cwd: 'path' },
-      '"oldNames" of the tool "t" has "cwd", which is the current name of an argument',
-    ],
-    ['its own name', { path: 'path' }, 'has "path", which is the current name of an argument'],
+    ['an argument', { cwd: 'path' }, '"aliases" of the tool "t" has "cwd", which is the name of an argument'],
+    ['its own name', { path: 'path' }, 'has "path", which is the name of an argument'],
     [
       'no argument',
       { file: 'paht' },
-      'gives "file" the name "paht", which no argument has; the arguments are path, cwd.',
+      'has "file" for "paht", which no argument has as its name; the arguments are path, cwd.',
     ],
-    ['an old name', { a: 'b', b: 'path' }, 'gives "a" the name "b", which no argument has'],
-  ])('are refused where one is or stands for %s', (_, oldNames, message) => {
+    ['an alias', { a: 'b', b: 'path' }, 'has "a" for "b", which no argument has as its name'],
+  ])('are refused where one is or stands for %s', (_, aliases, message) => {
     const input = z.object({ path: z.string(), cwd: z.string().optional() });
-    expect(() => defineTool({ name: 't', description: '', input, oldNames: oldNames as never, execute: ran })).toThrow(
+    expect(() => defineTool({ name: 't', description: '', input, aliases: aliases as never, execute: ran })).toThrow(
       message,
     );
   });
 
   it('may refer to arguments in a reference or a branch of the schema', () => {
     const inputSchema = { type: 'object', $ref: '#/$defs/a', $defs: { a: { properties: { path: {} } } } };
-    const referring = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: ran });
+    const referring = defineTool({ name: 't', description: '', inputSchema, aliases: { file: 'path' }, execute: ran });
     expect(referring.validateInput({ file: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
   });
 });

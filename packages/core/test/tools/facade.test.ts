@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as fc from 'fast-check';
 import { z } from 'zod';
-import { createGate } from '#core/approvals/gate.js';
+import { createGate } from '#core/calls/approvals/gate.js';
 import { ToolCallError } from '#core/protocol/errors.js';
-import { DEFAULT_LIMITS } from '#core/protocol/limits.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { createFacade } from '#core/tools/facade.js';
+import { createFacade } from '#core/calls/facade/facade.js';
 import { createRegistry } from '#core/tools/registry.js';
 import type { ApprovalPolicy } from '../../src/protocol/approvals.js';
 import type { Limits } from '../../src/protocol/limits.js';
 import type { Operation } from '../../src/protocol/operations.js';
 import type { Tool, ToolCallContext } from '../../src/protocol/tools.js';
-import type { CallResult, FacadeEvent } from '../../src/tools/facade-types.js';
-import { tries } from '../support/some-cases.js';
+import type { CallResult } from '../../src/calls/facade/facade-types.js';
+import type { EventPayload } from '../../src/protocol/events.js';
+import type { PayloadSink } from '../../src/protocol/run-context.js';
+import { contextWith } from '../support/run-context.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 /** A tool call that the test ends. */
 interface Held {
@@ -29,7 +31,7 @@ interface Setup {
   limits?: Partial<Limits>;
   policy?: ApprovalPolicy;
   onIntent?: (operation: Operation) => void | Promise<void>;
-  onEvent?: (event: FacadeEvent) => void;
+  onEvent?: (payload: EventPayload) => void;
 }
 
 let held: Held[] = [];
@@ -60,28 +62,38 @@ function toolReturning(execute: (input: never, context: ToolCallContext) => unkn
   } as never);
 }
 
+function sinkTo(emit: PayloadSink['emit']): PayloadSink {
+  return { ...contextWith().sink, emit, hasListeners: true };
+}
+
 function setUp(setup: Setup = {}) {
   const tools = setup.tools ?? [heldTool('slow'), heldTool('put', 'write')];
-  const events: FacadeEvent[] = [];
+  const events: EventPayload[] = [];
+  const steps: string[] = [];
   let index = 0;
-  let now = 1_000;
-  const limits = { ...DEFAULT_LIMITS, ...setup.limits };
+  let now = 0;
+  const sink = sinkTo((payload) => {
+    events.push(payload);
+    steps.push(payload.type);
+    setup.onEvent?.(payload);
+  });
+  const { policy: approvals, limits } = setup;
+  const context = contextWith({ app: { host: true }, principal: 'ann', approvals, limits, sink });
   const facade = createFacade({
-    registry: createRegistry(tools),
-    exposed: new Set(setup.exposed ?? tools.map((tool) => tool.name)),
-    limits,
-    gate: createGate(setup.policy, { approvalTimeoutMs: limits.approvalTimeoutMs }),
-    app: { host: true },
-    principal: 'ann',
-    scriptId: 'scr_1',
-    identity: { runId: 'run_1', threadId: 'thr_1', turnId: 'turn_1' },
-    plan: [],
-    clock: { nowMs: () => now },
-    onEvent: (event) => {
-      events.push(event);
-      setup.onEvent?.(event);
+    services: {
+      registry: createRegistry(tools),
+      exposed: new Set(setup.exposed ?? tools.map((tool) => tool.name)),
     },
-    ...(setup.onIntent && { onIntent: ({ operation }) => setup.onIntent?.(operation) }),
+    context,
+    gate: createGate(context),
+    scriptId: 'scr_1',
+    plan: [],
+    nowMs: () => now,
+    listener: {
+      mayProgress: () => true,
+      waitingChanged: () => steps.push(`waiting ${facade.pending().awaitingApproval}`),
+    },
+    ...(setup.onIntent && { onIntent: setup.onIntent }),
   });
   const call = (tool: string, args: unknown = {}, extra: object = {}): Promise<CallResult> => {
     const callIndex = index++;
@@ -94,8 +106,8 @@ function setUp(setup: Setup = {}) {
     });
   };
   const statuses = () => facade.operations().map((operation) => operation.status);
-  const types = () => events.map((event) => event.type);
-  return { facade, call, events, statuses, types, advance: (ms: number) => (now += ms) };
+  const types = () => events.map(({ type }) => type);
+  return { facade, call, events, statuses, steps, types, advance: (ms: number) => (now += ms) };
 }
 
 const tick = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -141,8 +153,31 @@ describe('a call that is admitted', () => {
     };
     expect(facade.operations()).toEqual([operation]);
     expect(events).toEqual([
-      { type: 'tool_call_start', callId: 'c0', tool: 'slow', input: { n: 3 }, effect: 'read', line: 12 },
-      { type: 'tool_call_done', operation },
+      {
+        type: 'tool_call_start',
+        call_id: 'c0',
+        script_id: 'scr_1',
+        tool: 'slow',
+        input: { n: 3 },
+        effect: 'read',
+        line: 12,
+      },
+      {
+        type: 'tool_call_done',
+        call_id: 'c0',
+        script_id: 'scr_1',
+        operation: {
+          call_id: 'c0',
+          tool: 'slow',
+          input: { n: 3 },
+          effect: 'read',
+          status: 'completed',
+          result: { done: [1] },
+          started_at_ms: 0,
+          duration_ms: 40,
+          line: 12,
+        },
+      },
     ]);
   });
 
@@ -168,13 +203,27 @@ describe('a call that is admitted', () => {
     expect(facade.operations()[0]).not.toHaveProperty('result');
   });
 
-  it('carries __proto__, constructor and then to the tool as data', async () => {
+  it('carries constructor and then to the tool as data', async () => {
     const seen: string[] = [];
     const { call } = setUp({ tools: [toolReturning((input) => void seen.push(JSON.stringify(input)))] });
-    const text = '{"__proto__":{"polluted":1},"constructor":2,"then":3}';
+    const text = '{"constructor":2,"then":3}';
     expect((await call('probe', text)).ok).toBe(true);
     expect(seen).toEqual([text]);
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each(['{"__proto__":{"a":1}}', '{"deep":[{"__proto__":1}]}', String.raw`{"\u005f_proto__":1}`])(
+    'does not reach the tool with a member __proto__: %s',
+    async (text) => {
+      const seen: unknown[] = [];
+      const { call } = setUp({ tools: [toolReturning((input) => void seen.push(input))] });
+      expect(await call('probe', text)).toMatchObject({ ok: false });
+      expect(seen).toEqual([]);
+    },
+  );
+
+  it('does not return a result with a member __proto__ to the script', async () => {
+    const { call } = setUp({ tools: [toolReturning(() => [JSON.parse('{"__proto__":{"a":1}}')])] });
+    expect(await call('probe')).toMatchObject({ ok: false });
   });
 
   it('reports progress while it runs and not after', async () => {
@@ -185,8 +234,8 @@ describe('a call that is admitted', () => {
     held[0]?.resolve(1);
     await result;
     held[0]?.context.progress('late');
-    expect(events.filter((event) => event.type === 'progress')).toEqual([
-      { type: 'progress', callId: 'c0', tool: 'slow', message: 'half' },
+    expect(events.filter((event) => event.type === 'script_progress')).toEqual([
+      { type: 'script_progress', script_id: 'scr_1', call_id: 'c0', message: 'half', kind: 'info' },
     ]);
   });
 
@@ -219,11 +268,11 @@ describe('a call that is admitted', () => {
     expect(statuses()).toEqual(['not_started']);
   });
 
-  it('is not disturbed by a listener that throws', async () => {
+  it('is not disturbed by a sink that throws', async () => {
     const { call } = setUp({
       tools: [toolReturning(() => 1)],
       onEvent: () => {
-        throw new Error('listener');
+        throw new Error('sink');
       },
     });
     expect(await call('probe')).toEqual({ ok: true, json: '1' });
@@ -358,7 +407,7 @@ describe('a call that is not admitted', () => {
     expect(codeOf(await late)).toBe('ToolBudgetExceededError');
     const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation] : []));
     expect(done.slice(0, 2)).toMatchObject(
-      ['c1', 'c2'].map((callId) => ({ callId, status: 'not_started', error: { code: 'ToolBudgetExceededError' } })),
+      ['c1', 'c2'].map((call_id) => ({ call_id, status: 'not_started', error: { code: 'ToolBudgetExceededError' } })),
     );
   });
 
@@ -436,7 +485,7 @@ describe('the queue', () => {
           await facade.abortAll('end', 0);
           expect(await Promise.all(answers)).toHaveLength(ends.length);
           expect(facade.pending()).toMatchObject({ executing: 0, queued: 0, awaitingApproval: 0 });
-          const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation.callId] : []));
+          const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation.call_id] : []));
           expect(done.toSorted()).toEqual(
             facade
               .operations()
@@ -792,7 +841,7 @@ describe('an approval', () => {
     const shown: string[] = [];
     const run: string[] = [];
     const tool = toolReturning((input) => void run.push(JSON.stringify(input)), { approval: 'always' });
-    const { call, types, events } = setUp({
+    const { call, steps, events } = setUp({
       tools: [tool],
       policy: (request) => {
         shown.push(request.inputJson);
@@ -802,18 +851,18 @@ describe('an approval', () => {
     await call('probe', '{ "b": 1,  "a": 2 }', { line: 4, snippet: 'await tools.probe(…)' });
     expect(shown).toEqual(['{"b":1,"a":2}']);
     expect(run).toEqual(shown);
-    expect(types()).toEqual([
+    expect(steps).toEqual([
       'approval_requested',
-      'waiting_changed',
+      'waiting 1',
       'approval_resolved',
-      'waiting_changed',
+      'waiting 0',
       'tool_call_start',
       'tool_call_done',
     ]);
     expect(events[0]).toMatchObject({
-      request: {
-        callId: 'c0',
-        scriptId: 'scr_1',
+      approval: {
+        call_id: 'c0',
+        script_id: 'scr_1',
         tool: 'probe',
         effect: 'write',
         line: 4,
@@ -822,10 +871,6 @@ describe('an approval', () => {
         plan: [],
       },
     });
-    expect(events.filter((event) => event.type === 'waiting_changed').map((event) => event.onlyApprovals)).toEqual([
-      true,
-      false,
-    ]);
   });
 
   it('that is denied is a catchable error with the reason, and the call counts', async () => {
@@ -875,7 +920,7 @@ describe('an approval', () => {
   });
 
   it('is redeemed once, for its own call and text', async () => {
-    const gate = createGate('auto', { approvalTimeoutMs: 1_000 });
+    const gate = createGate(contextWith({ approvals: 'auto' }));
     const tool = toolReturning(quiet, { approval: 'always' });
     const signal = new AbortController().signal;
     const ask = () =>
@@ -883,9 +928,7 @@ describe('an approval', () => {
         tool,
         callId: 'c1',
         scriptId: 's',
-        principal: undefined,
-        app: undefined,
-        threadId: undefined,
+        context: contextWith(),
         input: {},
         inputJson: '{}',
         plan: [],
@@ -904,11 +947,10 @@ describe('an approval', () => {
   it('is rejected if the gate grants it for another text', async () => {
     const run = vi.fn();
     const tool = toolReturning(run, { approval: 'always' });
-    const honest = createGate('auto', { approvalTimeoutMs: 1_000 });
+    const honest = createGate(contextWith({ approvals: 'auto' }));
     const facade = createFacade({
-      registry: createRegistry([tool]),
-      exposed: new Set(['probe']),
-      limits: DEFAULT_LIMITS,
+      services: { registry: createRegistry([tool]), exposed: new Set(['probe']) },
+      context: contextWith(),
       gate: {
         ...honest,
         redeem: honest.redeem.bind(honest),
@@ -917,12 +959,10 @@ describe('an approval', () => {
             .decide(call)
             ?.then((decision) => decision && ({ ...decision, inputJson: '{"evil":1}' } as typeof decision)),
       },
-      app: undefined,
-      principal: undefined,
       scriptId: undefined,
       plan: [],
-      clock: { nowMs: () => 0 },
-      onEvent: quiet,
+      nowMs: () => 0,
+      listener: {},
     });
     expect(codeOf(await facade.call({ callId: 'x', callIndex: 0, tool: 'probe', argsJson: '{}' }))).toBe(
       'ApprovalDeniedError',
@@ -955,16 +995,13 @@ describe('a structured call', () => {
     let key = '';
     const tool = toolReturning((_input, context) => void (key = context.idempotencyKey));
     const facade = createFacade({
-      registry: createRegistry([tool]),
-      exposed: new Set(['probe']),
-      limits: DEFAULT_LIMITS,
-      gate: createGate('auto', { approvalTimeoutMs: 1 }),
-      app: undefined,
-      principal: undefined,
+      services: { registry: createRegistry([tool]), exposed: new Set(['probe']) },
+      context: contextWith(),
+      gate: createGate(contextWith({ approvals: 'auto' })),
       scriptId: undefined,
       plan: [],
-      clock: { nowMs: () => 0 },
-      onEvent: quiet,
+      nowMs: () => 0,
+      listener: {},
     });
     await facade.call({ callId: 'call_9', callIndex: 0, tool: 'probe', argsJson: '' });
     expect(key).toBe('call_9');

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
-import { compileJsonSchema } from '#core/tools/json-schema.js';
-import { judgePattern } from '#core/tools/safe-pattern.js';
-import { issueLines } from '#core/tools/validation-issues.js';
-import { tries } from '../support/some-cases.js';
+import { compileJsonSchema } from '#core/schema/json-schema.js';
+import { isObjectResult } from '#core/schema/known-values.js';
+import { judgePattern } from '#core/schema/safe-pattern.js';
+import { issueLines } from '#core/schema/validation-issues.js';
+import { defineTool } from '#core/tools/define-tool.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const input = (schema: object) => compileJsonSchema(schema, 'input', 'The input');
 const problems = (schema: object, value: unknown) => {
@@ -321,7 +323,7 @@ describe('a JSON Schema from outside', () => {
         },
       },
     };
-    let deep: unknown = [];
+    let deep: unknown = 'no list';
     for (let level = 0; level < 18; level++) deep = [deep];
     expect(problems(exploding, { x: deep })).toContain('too complex');
     const growing = {
@@ -330,6 +332,13 @@ describe('a JSON Schema from outside', () => {
       $defs: { a: { properties: { x: { $ref: '#/$defs/a', default: {} } } } },
     };
     expect(input(growing).validate({ x: {} })).toEqual({ ok: true, value: { x: { x: {} } } });
+  });
+
+  it('of a result may contain lists of itself', () => {
+    const outputSchema = { type: 'array', items: { $ref: '#' } };
+    const tool = defineTool({ name: 'nest', description: 'Nests.', outputSchema, execute: () => [] });
+    expect(isObjectResult(tool, [])).toBe(false);
+    expect(tool.validateOutput([[], [[]]]).ok).toBe(true);
   });
 
   it('is rejected if it is nested too deeply to be read', () => {

@@ -4,7 +4,7 @@ import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { editDistance, nameTokens, nearestNames } from '#core/text/nearest-names.js';
 import { createRegistry, resolveExposure } from '#core/tools/registry.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const tool = (name: string) =>
   defineTool(

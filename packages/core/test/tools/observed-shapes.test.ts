@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCatalog } from '#core/tools/catalog.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { createObservedShapes, mergeShapes, shapeOf, typeOfShape } from '#core/tools/observed-shapes.js';
+import { createObservedShapes, mergeShapes, valueShape, typeOfShape } from '#core/schema/observed-shapes.js';
 import { openHarness, valueOf } from '../harness/open-harness.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const tool = (outputSchema?: object) =>
   defineTool({
@@ -19,7 +19,7 @@ const tool = (outputSchema?: object) =>
 
 /** The type after all results were seen, in this order. */
 const typeAfter = (...results: unknown[]) =>
-  typeOfShape(results.map(shapeOf).reduce((all, shape) => mergeShapes(all, shape)));
+  typeOfShape(results.map(valueShape).reduce((all, shape) => mergeShapes(all, shape)));
 
 const key = fc.oneof(
   fc.constantFrom(
@@ -92,7 +92,7 @@ describe('an observed shape', () => {
     fc.assert(
       fc.property(many, ([results, shuffled]) => {
         expect(typeAfter(...shuffled)).toBe(typeAfter(...results));
-        const shapes = shuffled.map(shapeOf);
+        const shapes = shuffled.map(valueShape);
         const nested = shapes.reduceRight((all, shape) => mergeShapes(shape, all));
         expect(typeOfShape(nested)).toBe(typeAfter(...results));
       }),
@@ -130,12 +130,12 @@ describe('an observed shape', () => {
   });
 
   it('stays bounded for any number of different results', () => {
-    let shape = shapeOf({});
+    let shape = valueShape({});
     const nest = (level: number, seed: number): unknown =>
       level === 0
         ? seed
         : Object.fromEntries([0, 1, 2].map((at) => [`k${word(seed * 7 + at)}`, nest(level - 1, seed + at)]));
-    for (let seed = 0; seed < 300; seed++) shape = mergeShapes(shape, shapeOf(nest(5, seed)));
+    for (let seed = 0; seed < 300; seed++) shape = mergeShapes(shape, valueShape(nest(5, seed)));
     expect(JSON.stringify(shape, (_, part: unknown) => (part instanceof Map ? [...part] : part)).length).toBeLessThan(
       500_000,
     );
@@ -160,8 +160,8 @@ describe('observed shapes', () => {
     const shapes = createObservedShapes();
     const [one, other] = [tool(), tool()];
     shapes.observe(one, { a: 1 }, undefined);
-    expect(shapes.typeOf(one, undefined)).toBe('{ a: number }');
-    expect(shapes.typeOf(other, undefined)).toBeUndefined();
+    expect(shapes.resultType(one, undefined)).toBe('{ a: number }');
+    expect(shapes.resultType(other, undefined)).toBeUndefined();
   });
 
   it('still change after many calls without a change', () => {
@@ -169,7 +169,7 @@ describe('observed shapes', () => {
     const probe = tool();
     for (let call = 0; call < 500; call++) shapes.observe(probe, { a: 1 }, 'ann');
     for (let call = 0; call < 256; call++) shapes.observe(probe, { a: 'x' }, 'ann');
-    expect(shapes.typeOf(probe, 'ann')).toBe('{ a: string | number }');
+    expect(shapes.resultType(probe, 'ann')).toBe('{ a: string | number }');
   });
 
   it('are shown by describe with a mark, and only without an output schema', () => {
@@ -196,8 +196,8 @@ describe('observed shapes', () => {
     const shapes = createObservedShapes();
     const probe = tool();
     for (let index = 0; index <= 1_000; index++) shapes.observe(probe, { a: 1 }, `p${index}`);
-    expect(shapes.typeOf(probe, 'p0')).toBeUndefined();
-    expect(shapes.typeOf(probe, 'p1000')).toBe('{ a: number }');
+    expect(shapes.resultType(probe, 'p0')).toBeUndefined();
+    expect(shapes.resultType(probe, 'p1000')).toBe('{ a: number }');
   });
 
   it('reach a later script through describe, from scripts and from structured calls, and change nothing else', async () => {

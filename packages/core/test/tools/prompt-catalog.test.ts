@@ -6,7 +6,7 @@ import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import type { Tool } from '../../src/protocol/tools.js';
 import { openHarness, valueOf } from '../harness/open-harness.js';
-import { tries } from '../support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { mcpTools, type Server } from './mcp-tools.js';
 
 const instructionsOf = (tools: readonly Tool[], tokenBudget: number, carrier: 'tool' | 'text' = 'tool') =>

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createGate } from '#core/approvals/gate.js';
-import { DEFAULT_LIMITS } from '#core/protocol/limits.js';
-import { createFacade } from '#core/tools/facade.js';
+import { createGate } from '#core/calls/approvals/gate.js';
+import { createFacade } from '#core/calls/facade/facade.js';
 import { createRegistry } from '#core/tools/registry.js';
 import { defineTool, type DefinedTool } from '#core/tools/define-tool.js';
-import type { CallResult } from '../../src/tools/facade-types.js';
-import { MAX_STALL_MS, shortestRun, shortestStall } from '../support/stall.js';
+import type { CallResult } from '../../src/calls/facade/facade-types.js';
+import { contextWith } from '../support/run-context.js';
+import { MAX_STALL_MS, shortestRun, shortestStall } from '@toolscript/testkit/stall';
 
 /** Validation runs on the host's own thread and blocks it. */
 function tool(schema: object): DefinedTool {
@@ -268,16 +268,13 @@ const MAX_LARGE_RESULT_MS = 2 * MAX_STALL_MS;
 describe('a script’s calls', () => {
   function facadeOf(probe: DefinedTool, maxToolCalls: number) {
     return createFacade({
-      registry: createRegistry([probe]),
-      exposed: new Set([probe.name]),
-      gate: createGate(undefined, { approvalTimeoutMs: 1_000 }),
-      limits: { ...DEFAULT_LIMITS, maxToolCalls },
-      app: undefined,
-      principal: 'ann',
+      services: { registry: createRegistry([probe]), exposed: new Set([probe.name]) },
+      context: contextWith({ principal: 'ann', limits: { maxToolCalls } }),
+      gate: createGate(contextWith()),
       scriptId: 'scr_1',
       plan: [],
-      clock: { nowMs: () => Date.now() },
-      onEvent: () => undefined,
+      nowMs: () => performance.now(),
+      listener: {},
     });
   }
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { issueLines } from '#core/tools/validation-issues.js';
-import { someOf } from '../support/some-cases.js';
-import { MAX_STALL_MS, shortestRun } from '../support/stall.js';
+import { issueLines } from '#core/schema/validation-issues.js';
+import { someCases } from '@toolscript/testkit/some-cases';
+import { MAX_STALL_MS, shortestRun } from '@toolscript/testkit/stall';
 
 const toolWith = (n: z.ZodType) =>
   defineTool({ name: 'probe', description: 'Probes.', input: z.object({ n }), execute: () => null });
@@ -65,7 +65,7 @@ describe('a format of zod', () => {
   it.each(FORMATS)('%s takes little time for a long text', async (name, schema) => {
     const probe = toolWith(schema);
     let longest = 0;
-    for (const text of someOf(HOSTILE, 3, name.length))
+    for (const text of someCases(HOSTILE, 3, name.length))
       longest = Math.max(longest, await shortestRun(() => probe.validateInput({ n: `${text}!` })));
     if (process.env['SHOW_STALLS']) console.log(name, Math.round(longest));
     expect(longest).toBeLessThan(MAX_STALL_MS);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { CheckDeadline } from '#core/script/type-checker/check-pool.js';
+import { CheckDeadline } from '#core/script/check/check-pool.js';
 
 describe('a deadline', () => {
   it('is missed by a check that computes', async () => {

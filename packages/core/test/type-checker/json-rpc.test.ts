@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonRpc } from '#core/script/type-checker/checker-process.js';
-import { tries } from '../support/some-cases.js';
+import { JsonRpc } from '#core/script/check/checker-process.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 const frame = (message: object) => {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { compilerExecutable } from '#core/files/core-files.js';
-import { CheckPool, readTypeLibrary } from '#core/script/type-checker/check-pool.js';
+import { CheckPool, readTypeLibrary } from '#core/script/check/check-pool.js';
 
 // Requests a check while the process can open no more files, and again after it can.
 const tools = { name: 'tools', declarations: 'declare const tools: {};\n' };

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LANGUAGE_DECLARATIONS } from '#core/script/type-library/language-declarations.js';
-import { WEB_DECLARATIONS } from '#core/script/type-library/web-declarations.js';
+import { LANGUAGE_DECLARATIONS } from '#core/script/check/type-library/language-declarations.js';
+import { WEB_DECLARATIONS } from '#core/script/check/type-library/web-declarations.js';
 import { asModule, GUEST, LIBRARY, OPTIONS } from './compiler.js';
 import { ORDINARY_SCRIPTS } from './ordinary-scripts.js';
 

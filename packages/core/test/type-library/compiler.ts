@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { API, SymbolFlags } from 'typescript/unstable/async';
 import { GUEST_DECLARATIONS } from '#core/tools/index.js';
 
-export const LIBRARY = readFileSync(new URL('../../dist/script/type-library/guest.lib.d.ts', import.meta.url), 'utf8');
+export const LIBRARY = readFileSync(
+  new URL('../../dist/script/check/type-library/guest.lib.d.ts', import.meta.url),
+  'utf8',
+);
 
 /** The globals of a script without tools, in addition to the library. */
 export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATIONS}`;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { QuickJsPool } from '#core/sandbox/index.js';
-import { buildTypeLibrary } from '#core/script/type-library/build-library.js';
-import { SURFACE_SCRIPT, type GuestSurface } from '#core/script/type-library/surface.js';
-import { driveRun, returned } from '#core/testing/index.js';
+import { buildTypeLibrary } from '#core/script/check/type-library/build-library.js';
+import { SURFACE_SCRIPT, type GuestSurface } from '#core/script/check/type-library/surface.js';
+import { driveRun, returnedValue } from '#core/testing/index.js';
 import { LIBRARY } from './compiler.js';
 import { compareSurface } from './surface.js';
 
 async function readSurface(): Promise<GuestSurface> {
   const pool = new QuickJsPool({ size: 1 });
   try {
-    return returned(await driveRun(pool, SURFACE_SCRIPT)) as GuestSurface;
+    return returnedValue(await driveRun(pool, SURFACE_SCRIPT)) as GuestSurface;
   } finally {
     await pool.close();
   }

@@ -1,6 +1,6 @@
 import { parseSync, type Program } from 'oxc-parser';
 import { QuickJsPool } from '#core/sandbox/index.js';
-import { driveRun, returned } from '#core/testing/index.js';
+import { driveRun, returnedValue } from '#core/testing/index.js';
 import { Compiler, GUEST, LIBRARY } from './compiler.js';
 
 /**
@@ -112,7 +112,7 @@ export async function compareSurface(library = LIBRARY): Promise<SurfaceReport> 
 }
 
 async function compare(library: string, pool: QuickJsPool, compiler: Compiler): Promise<SurfaceReport> {
-  const inGuest = async (body: string) => returned(await driveRun(pool, body));
+  const inGuest = async (body: string) => returnedValue(await driveRun(pool, body));
   const present = (await inGuest('return Object.getOwnPropertyNames(globalThis)')) as string[];
   const declaredGlobals = valueNames(library);
   const described = [...declaredGlobals, ...valueNames(GUEST)];

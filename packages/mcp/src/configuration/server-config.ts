@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/protocol';
+import { isRecord } from '@toolscript/core/internal';
 import { ToolscriptUsageError } from '@toolscript/core';
 import { z } from 'zod';
 import { oneLine } from '../connection/readable.js';
@@ -123,7 +123,7 @@ export function readMcpConfig(
 ): ReadConfig {
   const servers: ServerConfig[] = [];
   const failed: FailedConfig[] = [];
-  for (const [name, given] of Object.entries(serversOf(config))) {
+  for (const [name, given] of Object.entries(configuredServers(config))) {
     try {
       const entry = readEntry(given);
       if (entry.disabled === true || entry.enabled === false) continue;
@@ -139,13 +139,11 @@ export function readMcpConfig(
   return { servers, failed };
 }
 
-function serversOf(config: unknown): Record<string, unknown> {
+function configuredServers(config: unknown): Record<string, unknown> {
   const { mcpServers, servers } = (isRecord(config) ? config : {}) as Record<string, unknown>;
   const found = mcpServers ?? servers;
   if (isRecord(found)) return found;
-  throw new ToolscriptUsageError(
-    'The MCP configuration is not an object of servers. Write { "mcpServers": { "NAME": { "command": … } or { "url": … } } }.',
-  );
+  throw new ToolscriptUsageError('MCP_CONFIGURATION_INVALID');
 }
 
 function readEntry(given: unknown): Entry {
@@ -161,7 +159,7 @@ function readEntry(given: unknown): Entry {
 function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig {
   return {
     name,
-    transport: transportOf(entry, expand),
+    transport: entryTransport(entry, expand),
     tools: entry.tools ?? {},
     trustAnnotations: entry.trustAnnotations ?? true,
     connectTimeoutMs: entry.connectTimeoutMs,
@@ -169,7 +167,7 @@ function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig 
   };
 }
 
-function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTransport {
+function entryTransport(entry: Entry, expand: Expand): StdioTransport | HttpTransport {
   const { command, url, type } = entry;
   if (command !== undefined && url !== undefined)
     throw new ConfigurationError('it has both "command" and "url"; remove one of them');

@@ -1,15 +1,17 @@
+import type { Defined } from '@toolscript/core/internal';
+
 export interface ReconnectOptions {
   /** The wait before the first attempt, in ms. It doubles before each further attempt. Default 500. */
-  readonly firstDelayMs?: number;
+  readonly firstDelayMs?: number | undefined;
   /** The maximum wait, in ms. Default 30 000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Maximum number of consecutive automatic attempts. Afterwards, only a call or `reconnect` retries. Default 6. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
 }
 
 /** The waits between attempts to reconnect: exponential, reduced by a random share of up to a fifth. */
 export class Backoff {
-  readonly #options: Required<ReconnectOptions>;
+  readonly #options: Defined<ReconnectOptions>;
   #failures = 0;
 
   constructor({ firstDelayMs = 500, maxDelayMs = 30_000, attempts = 6 }: ReconnectOptions = {}) {

@@ -4,9 +4,9 @@ import { Backoff, type ReconnectOptions } from './backoff.js';
 import { callProblem, isLostSession } from './call-problem.js';
 import type { InboundHandlers } from './inbound.js';
 import { LogLimit } from './log-limit.js';
-import { listPages, readPage, type Listed, type Page } from './list-pages.js';
+import { listPages, readPage, type ListedItems, type Page } from './list-pages.js';
 import { ConnectError, openClient } from './open-client.js';
-import { messageOf, oneLine } from './readable.js';
+import { thrownMessage, oneLine } from './readable.js';
 
 /**
  * `waiting`: the connection retries shortly. `failed`: only a call or `reconnect` retries.
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
 
 export interface ConnectionListener {
   /** Called, and awaited, with the tools of every new connection and of every change. */
-  onTools(listed: Listed): Promise<void>;
+  onTools(listed: ListedItems): Promise<void>;
   onState(state: ConnectionState, problem: string | undefined): void;
   /** A message that the server wrote for its operator. */
   onLog(level: string, text: string): void;
@@ -200,7 +200,7 @@ export class ServerConnection {
       this.#setState('connected', undefined);
       return client;
     } catch (error) {
-      this.#problem = messageOf(error);
+      this.#problem = thrownMessage(error);
       const client = this.#client;
       this.#client = undefined;
       await client?.close().catch(() => {});
@@ -214,16 +214,16 @@ export class ServerConnection {
     this.#client = client;
     this.#openedAt = performance.now();
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client emits no events
-    client.onclose = () => this.#lost(client);
+    client.onclose = () => this.#onLost(client);
     client.setNotificationHandler('notifications/message', ({ params: { level, data } }) => {
       const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
-      // defence: mcp-logs-are-limited, without it: this.#listener.onLog(level, text);
+      // defence: mcp-logs-are-limited
       for (const line of this.#logLimit.admit(text, performance.now()))
         this.#listener.onLog(level, oneLine(line, MAX_LOG_TEXT));
     });
   }
 
-  #lost(client: Client): void {
+  #onLost(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#problem = `The MCP server "${this.#config.name}" closed the connection. Toolscript reconnects to it.`;
@@ -253,7 +253,7 @@ export class ServerConnection {
     this.#isRefreshing = true;
     this.#refreshWhileStale(this.#client)
       // No caller waits for this refresh, so its failure is logged.
-      .catch((error: unknown) => this.#listener.onLog('error', oneLine(messageOf(error), MAX_LOG_TEXT)))
+      .catch((error: unknown) => this.#listener.onLog('error', oneLine(thrownMessage(error), MAX_LOG_TEXT)))
       .finally(() => (this.#isRefreshing = false));
   }
 
@@ -267,7 +267,7 @@ export class ServerConnection {
   async #refresh(client: Client): Promise<void> {
     const { connectTimeoutMs: timeoutMs } = this.#options;
     const hasTools = client.getServerCapabilities()?.tools !== undefined;
-    const listed: Listed = hasTools
+    const listed: ListedItems = hasTools
       ? await listPages(client, { method: 'tools/list', member: 'tools', maxItems: MAX_TOOLS, timeoutMs })
       : { items: [], incomplete: undefined };
     await this.#listener.onTools(listed);

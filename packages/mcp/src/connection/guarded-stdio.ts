@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import { checkMessage, PartialMessage } from './limited-answer.js';
 import { oneLine } from './readable.js';
 
 /** Maximum number of lines on standard output that are not messages. Some programs print a few. */
@@ -12,19 +13,22 @@ const BRACE = 0x7b;
 
 /**
  * The SDK's connection to a program. It ends a program that floods its standard output with text, and reports how the
- * program ended. The SDK itself parses every line, and reports neither the text nor the exit code.
+ * program ended. The SDK itself parses every line, and reports neither the text nor the exit code. A line that would
+ * cost too much to parse ends the connection.
  */
 export class GuardedStdio extends StdioClientTransport {
   #junkLines = 0;
   #firstJunk = '';
   #end = '';
   #isInLine = false;
+  readonly #line = new PartialMessage();
   #stderr = '';
 
   constructor(server: StdioServerParameters) {
     super(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport emits no events
     this.onerror = () => this.#countJunk(this.#child());
+    this.#measureLines();
     // The error output is read, so that a server with much output is never blocked.
     this.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_TAIL);
@@ -64,9 +68,25 @@ export class GuardedStdio extends StdioClientTransport {
     return starting;
   }
 
+  /** The SDK keeps its buffer in a private member, and closes the connection if the buffer refuses a chunk. */
+  #measureLines(): void {
+    const buffer = (this as unknown as { _readBuffer: { append(chunk: Buffer): void } })._readBuffer;
+    const append = buffer.append.bind(buffer);
+    buffer.append = (chunk) => {
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+        this.#line.add(chunk.subarray(start, end));
+        checkMessage(this.#line.take().toString('utf8'));
+        start = end + 1;
+      }
+      this.#line.add(chunk.subarray(start));
+      append(chunk);
+    };
+  }
+
   /** The SDK keeps the process in a private member. */
   #child(): ChildProcess | undefined {
-    return (this as unknown as { _process?: ChildProcess })._process;
+    return (this as unknown as { _process?: ChildProcess | undefined })._process;
   }
 
   /** Looks for lines on standard output that are not messages: every message is an object on one line. */

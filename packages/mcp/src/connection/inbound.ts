@@ -7,21 +7,21 @@ export interface ElicitationRequest {
   readonly mode: 'form' | 'url';
   readonly message: string;
   /** The members that the form asks for, as a JSON Schema. */
-  readonly requestedSchema?: Readonly<Record<string, unknown>>;
-  readonly url?: string;
+  readonly requestedSchema?: Readonly<Record<string, unknown>> | undefined;
+  readonly url?: string | undefined;
 }
 
 export interface ElicitationAnswer {
   action: 'accept' | 'decline' | 'cancel';
   /** The user's input; present only if the user accepts a form. */
-  content?: Record<string, string | number | boolean | string[]>;
+  content?: Record<string, string | number | boolean | string[]> | undefined;
 }
 
 /** A server's request for an answer from a language model. */
 export interface SamplingRequest {
   readonly server: string;
   readonly messages: readonly unknown[];
-  readonly systemPrompt?: string;
+  readonly systemPrompt?: string | undefined;
   readonly maxTokens: number;
 }
 
@@ -36,14 +36,16 @@ export interface SamplingAnswer {
  */
 export interface InboundHandlers {
   /** Default: elicitation is refused, because there is no user. */
-  readonly onElicitation?: (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
+  readonly onElicitation?:
+    | ((request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>)
+    | undefined;
   /** Default: sampling is refused. */
-  readonly onSampling?: (request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>;
+  readonly onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
   /** Folders that servers may know, as absolute paths. Default: none. */
-  readonly roots?: readonly string[];
+  readonly roots?: readonly string[] | undefined;
 }
 
-export function capabilitiesOf({ onElicitation, onSampling, roots }: InboundHandlers): ClientCapabilities {
+export function clientCapabilities({ onElicitation, onSampling, roots }: InboundHandlers): ClientCapabilities {
   return {
     ...(onElicitation === undefined ? {} : { elicitation: { form: {}, url: {} } }),
     ...(onSampling === undefined ? {} : { sampling: {} }),
@@ -81,6 +83,8 @@ function answerElicitation(
 ): void {
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq: { signal } }) => {
     const isPage = params.mode === 'url';
+    // defence: mcp-elicited-pages-are-web-pages
+    if (isPage && !/^https?:\/\//iu.test(params.url)) return { action: 'decline' };
     const request = isPage
       ? { server, mode: 'url' as const, message: params.message, url: params.url }
       : { server, mode: 'form' as const, message: params.message, requestedSchema: { ...params.requestedSchema } };

@@ -13,10 +13,10 @@ interface ListRequest {
   readonly member: 'tools' | 'resources' | 'resourceTemplates';
   readonly maxItems: number;
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-export interface Listed {
+export interface ListedItems {
   readonly items: readonly unknown[];
   /** The reason why the list may be incomplete; undefined if it is complete. */
   readonly incomplete: string | undefined;
@@ -28,7 +28,7 @@ export interface Page {
 }
 
 /** Reads the pages of a list, until the server has no more pages, repeats a cursor, or exceeds a maximum. */
-export async function listPages(client: Client, request: ListRequest): Promise<Listed> {
+export async function listPages(client: Client, request: ListRequest): Promise<ListedItems> {
   const items: unknown[] = [];
   const cursors = new Set<string>();
   let cursor: string | undefined;

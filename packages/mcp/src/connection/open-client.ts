@@ -11,15 +11,17 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
 import { GuardedStdio } from './guarded-stdio.js';
-import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
-import { messageOf, oneLine } from './readable.js';
+import { answerRequests, clientCapabilities, type InboundHandlers } from './inbound.js';
+import { MAX_MESSAGE_BYTES } from './limited-answer.js';
+import { thrownMessage, oneLine } from './readable.js';
+import { serverFetch } from './server-fetch.js';
 
 /** The connection could not be opened. The message names the problem and its fix. */
 export class ConnectError extends Error {
   /** Whether a retry is useless until the user has acted. */
   readonly needsUser: boolean;
 
-  constructor(message: string, { needsUser = false }: { needsUser?: boolean } = {}) {
+  constructor(message: string, { needsUser = false }: { needsUser?: boolean | undefined } = {}) {
     super(message);
     this.needsUser = needsUser;
   }
@@ -40,8 +42,6 @@ export interface OpenOptions {
 
 /** Announcements of a new list within this time, in ms, count as one. */
 const LIST_DEBOUNCE_MS = 100;
-/** Maximum bytes of one message of a server. */
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /**
  * Connects to a server with the first of its transports and protocol versions that works. Rejects with a
@@ -57,7 +57,7 @@ type Mode = 'legacy' | 'auto';
 
 function newClient(server: string, mode: Mode, { handlers, clientInfo, onListChanged }: OpenOptions): Client {
   const client = new Client(clientInfo, {
-    capabilities: capabilitiesOf(handlers),
+    capabilities: clientCapabilities(handlers),
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: LIST_DEBOUNCE_MS, onChanged: onListChanged } },
     // The harness validates results itself. The SDK's own validator would compile a server's schema to code.
@@ -115,7 +115,7 @@ function stdioProblem(
   const ended =
     code === SdkErrorCode.ConnectionClosed
       ? `"${shown}" ended before it answered${end}`
-      : oneLine(messageOf(error), 300).replace(/[.]$/u, '');
+      : oneLine(thrownMessage(error), 300).replace(/[.]$/u, '');
   const why = junk === undefined ? ended : `${ended}: ${junk}`;
   const output = said === '' ? '' : ` Its error output ends with: ${said}`;
   return new ConnectError(
@@ -124,9 +124,9 @@ function stdioProblem(
 }
 
 async function openHttp(server: string, transport: HttpTransport, options: OpenOptions): Promise<Client> {
-  const { url, headers, type } = transport;
+  const { url, type } = transport;
   const shared = {
-    requestInit: { headers: { ...headers } },
+    fetch: serverFetch(transport),
     ...(options.authProvider === undefined ? {} : { authProvider: options.authProvider }),
   };
   const openSse = async () => {
@@ -178,13 +178,13 @@ function httpProblem(
 }
 
 function httpCause(error: unknown, status: number | undefined): string {
-  const message = messageOf(error);
+  const message = thrownMessage(error);
   // For an answer that is not a valid message, the SDK's error lists every schema issue.
   if (message.includes('"code": "')) return 'its answer is not an MCP message';
   if (status !== undefined && status >= 400) return `it answered with HTTP ${status}`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
   const why = cause === '' || message.includes(cause) ? message : `${message} (${cause})`;
-  return oneLine(why, 300).replace(/[.:\s]+$/u, '');
+  return oneLine(why, 300).replace(/(?<![.:\s])[.:\s]+$/u, '');
 }
 
 /** Connects to the server. Closes the transport if the attempt fails, takes too long or is aborted. */
@@ -196,7 +196,7 @@ async function connectInTime(
   const connecting = client.connect(transport, { timeout: timeoutMs });
   const end = new AbortController();
   try {
-    await Promise.race([connecting, tooLate(timeoutMs, end.signal), aborted(signal, end.signal)]);
+    await Promise.race([connecting, tooLate(timeoutMs, end.signal), whenAborted(signal, end.signal)]);
   } catch (error) {
     connecting.catch(() => {});
     await Promise.allSettled([client.close(), transport.close()]);
@@ -213,7 +213,7 @@ function tooLate(timeoutMs: number, end: AbortSignal): Promise<never> {
   });
 }
 
-function aborted(signal: AbortSignal, end: AbortSignal): Promise<never> {
+function whenAborted(signal: AbortSignal, end: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const abort = () => reject(new ConnectError('the connection was closed'));
     if (signal.aborted) return abort();

@@ -1,4 +1,4 @@
-import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/internal';
 
 const HIDDEN = new RegExp(`[${INVISIBLE_CHARACTERS}]+`, 'gu');
 const HIDDEN_IN_LINES = new RegExp(`(?![\\n\\t])[${INVISIBLE_CHARACTERS}]`, 'gu');
@@ -25,6 +25,6 @@ function cut(text: string, maxLength: number): string {
 }
 
 /** The message of any thrown value. */
-export function messageOf(thrown: unknown): string {
+export function thrownMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

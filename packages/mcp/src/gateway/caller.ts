@@ -3,7 +3,7 @@ import type { AuthInfo, McpRequestContext } from '@modelcontextprotocol/server';
 /** The sender of a request to a gateway. */
 export interface GatewayCaller {
   /** The owner of the caller's scripts. Default: the principal of the gateway. */
-  readonly principal?: string;
+  readonly principal?: string | undefined;
   /** Whether the caller may run scripts. Otherwise the caller can only find tools and read their declarations. */
   readonly mayRun: boolean;
   /** Whether the caller may approve or deny calls by answering questions. */

@@ -7,7 +7,7 @@ export function followRoots({ server }: McpServer, onRoots: ((roots: readonly st
   const ask = async () => {
     if (server.getClientCapabilities()?.roots === undefined) return;
     const { roots } = await server.listRoots();
-    onRoots(roots.flatMap(({ uri }) => folderOf(uri) ?? []));
+    onRoots(roots.flatMap(({ uri }) => rootFolder(uri) ?? []));
   };
   // A client that announces roots but fails to list them counts as a client without roots.
   const tryAsking = () => void ask().catch(() => {});
@@ -15,7 +15,7 @@ export function followRoots({ server }: McpServer, onRoots: ((roots: readonly st
   server.setNotificationHandler('notifications/roots/list_changed', tryAsking);
 }
 
-function folderOf(uri: string): string | undefined {
+function rootFolder(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
   } catch {

@@ -7,7 +7,7 @@ const SCHEME = 'toolscript:';
 export function registerResources(server: McpServer, { harness, past }: GatewayServices): void {
   const template = new ResourceTemplate(`${SCHEME}//declarations/{namespace}`, {
     list: () => ({
-      resources: namespacesOf(
+      resources: toolNamespaces(
         harness
           .catalog()
           .list()
@@ -39,6 +39,6 @@ function declarations(harness: GatewayServices['harness'], namespace: string, ur
 }
 
 /** The namespaces of the tools. `tools` contains the tools without a namespace. */
-function namespacesOf(names: readonly string[]): string[] {
+function toolNamespaces(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => (name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : 'tools')))];
 }

@@ -13,7 +13,8 @@ import { callerIn, LOCAL_CALLER, requestOptions, type GatewayCaller } from './ca
 import { registerCatalogTools } from './catalog-tools.js';
 import { followRoots } from './client-roots.js';
 import { registerResources } from './declaration-resources.js';
-import { HttpSessions, type LastingServer } from './http-sessions.js';
+import { connectInstructions, scriptDescription } from './descriptions.js';
+import { HttpSessions, type LastingServer, type OnSession } from './http-sessions.js';
 import { PastScripts } from './past-scripts.js';
 import { registerScriptTools } from './script-tools.js';
 import type { GatewayOptions, GatewayServices, PendingState } from './services.js';
@@ -35,21 +36,24 @@ export interface Gateway {
 export interface GatewayHttp {
   /**
    * `caller`: by default, the user of this machine, who may do everything. `body`: the request's body as parsed JSON.
-   * Without `body`, clients of protocols before 2026-07-28 get no session, so the gateway cannot ask their users.
+   * `onSession` learns of each session that begins. Without `body`, clients of protocols before 2026-07-28 get no
+   * session, so the gateway cannot ask their users.
    */
-  fetch(request: Request, options?: { caller?: GatewayCaller; body?: unknown }): Promise<Response>;
+  fetch(
+    request: Request,
+    options?: { caller?: GatewayCaller | undefined; body?: unknown; onSession?: OnSession | undefined },
+  ): Promise<Response>;
   /** Ends open requests and streams. */
   close(): Promise<void>;
 }
 
-const INSTRUCTION_TOKENS = 1_700;
 /** Maximum time for a user to answer, in seconds. */
 const STATE_LIFE_SECONDS = 24 * 3_600;
 
 /**
  * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` for the tools of the harness. The
- * description of `run_script` shows the tools at the time of this call, or of the last `refresh`; `search_tools` finds
- * all tools.
+ * description of `run_script` and the instructions are about the tools at the time of this call, or of the last
+ * `refresh`; `search_tools` finds all tools.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const gateway = new HarnessGateway(options);
@@ -69,16 +73,21 @@ class HarnessGateway {
   /** These listeners are called with each new description of `run_script`. */
   readonly #listeners = new Set<(instructions: string) => void>();
   #instructions: string;
+  /** The instructions that a client receives when it connects. */
+  #connectInstructions: string;
 
   constructor(options: GatewayOptions) {
     const { stateKey = randomBytes(32) } = options;
     this.#options = options;
     this.#state = createRequestStateCodec<PendingState>({ key: stateKey, ttlSeconds: STATE_LIFE_SECONDS });
-    this.#instructions = this.#describe();
+    this.#instructions = scriptDescription(options.harness);
+    this.#connectInstructions = connectInstructions(options.harness);
   }
 
   refresh(): void {
-    const now = this.#describe();
+    const { harness } = this.#options;
+    this.#connectInstructions = connectInstructions(harness);
+    const now = scriptDescription(harness);
     if (now === this.#instructions) return;
     this.#instructions = now;
     for (const listener of this.#listeners) listener(now);
@@ -89,7 +98,7 @@ class HarnessGateway {
     const { serverInfo = IDENTITY } = this.#options;
     const services = this.#servicesFor(caller);
     const verify: RequestStateCodec<PendingState>['verify'] = (sealed, ctx) => this.#state.verify(sealed, ctx);
-    const made = new McpServer(serverInfo, { requestState: { verify } });
+    const made = new McpServer(serverInfo, { requestState: { verify }, instructions: this.#connectInstructions });
     const runScript = services.mayRun ? registerScriptTools(made, services) : undefined;
     registerCatalogTools(made, services);
     registerResources(made, services);
@@ -104,12 +113,12 @@ class HarnessGateway {
 
   serveHttp(): GatewayHttp {
     const handler = createMcpHandler((context) => this.open(callerIn(context)).made);
-    const sessions = new HttpSessions((caller) => this.#openLasting(caller));
+    const sessions = new HttpSessions({ open: (caller) => this.#openLasting(caller) });
     const notify = () => handler.notify.toolsChanged();
     this.#listeners.add(notify);
     return {
-      fetch: (request, { caller = LOCAL_CALLER, body } = {}) =>
-        sessions.answer(request, caller, body) ?? handler.fetch(request, requestOptions(caller, body)),
+      fetch: (request, { caller = LOCAL_CALLER, body, onSession } = {}) =>
+        sessions.answer(request, { caller, body, onSession }) ?? handler.fetch(request, requestOptions(caller, body)),
       close: async () => {
         this.#listeners.delete(notify);
         await sessions.close();
@@ -137,10 +146,5 @@ class HarnessGateway {
       past,
       instructions: this.#instructions,
     };
-  }
-
-  #describe(): string {
-    const { harness, tokenBudget = INSTRUCTION_TOKENS } = this.#options;
-    return harness.instructions({ carrier: 'tool', tokenBudget });
   }
 }

@@ -6,7 +6,7 @@ const MAX_SCRIPTS = 50;
 interface PastScript {
   readonly scriptId: string;
   readonly status: Outcome['status'];
-  readonly error?: string;
+  readonly error?: string | undefined;
   readonly endedAt: string;
   readonly code: string;
   readonly operations: readonly { readonly tool: string; readonly status: string }[];
@@ -17,7 +17,7 @@ export class PastScripts {
   readonly #scripts = new Map<string, PastScript>();
   /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
   readonly #outcomes = new Map<string, Outcome>();
-  readonly #resumed = new Map<string, Promise<Outcome>>();
+  readonly #resumedScripts = new Map<string, Promise<Outcome>>();
 
   /** Adds a script. A resumed script replaces its earlier entry. Callers may omit `code` if that entry has the code. */
   add(outcome: Outcome, code?: string): void {
@@ -43,10 +43,10 @@ export class PastScripts {
    * Resumes a script, but never twice at the same time: a second client gets the outcome of the resumption in progress.
    */
   resuming(scriptId: string, resume: () => Promise<Outcome>): Promise<Outcome> {
-    const open = this.#resumed.get(scriptId);
+    const open = this.#resumedScripts.get(scriptId);
     if (open !== undefined) return open;
-    const resumed = resume().finally(() => this.#resumed.delete(scriptId));
-    this.#resumed.set(scriptId, resumed);
+    const resumed = resume().finally(() => this.#resumedScripts.delete(scriptId));
+    this.#resumedScripts.set(scriptId, resumed);
     return resumed;
   }
 

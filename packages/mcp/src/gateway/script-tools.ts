@@ -9,10 +9,10 @@ import type { Outcome, ResumeOptions, StreamEvent } from '@toolscript/core';
 import { renderOutcomeParts } from '@toolscript/core/history';
 import { z } from 'zod';
 import type { GatewayServices, PendingState } from './services.js';
-import { answersOf, askUser, canAskUser } from './user-questions.js';
+import { userDecisions, askUser, canAskUser } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
 
-type Suspended = Extract<Outcome, { status: 'suspended' }>;
+type SuspendedScript = Extract<Outcome, { status: 'suspended' }>;
 type Answer = CallToolResult | InputRequiredResult;
 
 const ResultSchema = z.object({
@@ -46,7 +46,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       const outcome =
         pending === undefined
           ? await services.harness.runScript(code, runOptions(services, ctx))
-          : await resumeDecided(services, pending, ctx);
+          : await resumeWithDecisions(services, pending, ctx);
       return answer(server, services, ctx, outcome, code);
     },
   );
@@ -61,10 +61,10 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
     async ({ scriptId }, ctx) => {
       const pending = ctx.mcpReq.requestState<PendingState>();
       if (pending !== undefined)
-        return answer(server, services, ctx, await resumeDecided(services, pending, ctx), undefined);
+        return answer(server, services, ctx, await resumeWithDecisions(services, pending, ctx), undefined);
       const waited = await waitForDecisions(services, scriptId, ctx.mcpReq.signal);
       const ended = services.past.endedOutcome(scriptId);
-      if (ended !== undefined) return resultOf(services, ended, undefined);
+      if (ended !== undefined) return outcomeResult(services, ended, undefined);
       if ('report' in waited) return { content: [{ type: 'text', text: waited.report }], isError: true };
       const resume = () => services.harness.resume(scriptId, {}, runOptions(services, ctx));
       return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
@@ -99,8 +99,8 @@ function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
  * Resumes a script with the user's decisions, which the client sends separately from the arguments of the call. Only
  * decisions about the approvals in `pending` count.
  */
-function resumeDecided(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
-  const decisions = services.mayDecide ? answersOf(ctx.mcpReq.inputResponses, pending.approvals) : {};
+function resumeWithDecisions(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
+  const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, pending.approvals) : {};
   return services.harness.resume(pending.scriptId, decisions, runOptions(services, ctx));
 }
 
@@ -112,12 +112,12 @@ async function answer(
   code: string | undefined,
 ): Promise<Answer> {
   services.past.add(outcome, code);
-  if (outcome.status !== 'suspended') return resultOf(services, outcome, code);
+  if (outcome.status !== 'suspended') return outcomeResult(services, outcome, code);
   const isAnswered = ctx.mcpReq.inputResponses !== undefined && wasAskedBefore(ctx, outcome);
-  // defence: mcp-callers-decide-by-scope, without it: const mayAsk = canAskUser(server, ctx);
+  // defence: mcp-callers-decide-by-scope
   const mayAsk = services.mayDecide && canAskUser(server, ctx);
-  if (mayAsk && !isAnswered) return askUser(outcome, await stateOf(services, outcome, ctx));
-  if (services.harness.hasStore) return resultOf(services, outcome, code, resumeAdvice(services, outcome));
+  if (mayAsk && !isAnswered) return askUser(outcome, await mintState(services, outcome, ctx));
+  if (services.harness.hasStore) return outcomeResult(services, outcome, code, resumeAdvice(services, outcome));
   const denied = Object.fromEntries(
     outcome.pendingApprovals.map(({ approvalId }) => [approvalId, { decision: 'deny', note: UNDECIDED } as const]),
   );
@@ -131,21 +131,21 @@ async function answer(
 }
 
 /** Whether the user was already asked about all of these calls and has not decided. Asking again would loop. */
-function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: Suspended): boolean {
+function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: SuspendedScript): boolean {
   const asked = ctx.mcpReq.requestState<PendingState>()?.approvals ?? [];
   return pendingApprovals.every(({ approvalId }) => asked.includes(approvalId));
 }
 
-function stateOf({ state }: GatewayServices, { scriptId, pendingApprovals }: Suspended, ctx: ServerContext) {
+function mintState({ state }: GatewayServices, { scriptId, pendingApprovals }: SuspendedScript, ctx: ServerContext) {
   return state.mint({ scriptId, approvals: pendingApprovals.map(({ approvalId }) => approvalId) }, ctx);
 }
 
-function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: Suspended): string {
+function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: SuspendedScript): string {
   const where = howToDecide?.(scriptId) ?? 'in the program that runs this server';
   return `A user must decide first: ${where}. Ask the user to do so, then call resume_script with { "scriptId": "${scriptId}" } to wait for the decision.`;
 }
 
-async function resultOf(
+async function outcomeResult(
   { harness, loadImage }: GatewayServices,
   outcome: Outcome,
   code: string | undefined,
@@ -163,7 +163,7 @@ async function resultOf(
   );
   return {
     content: more === undefined ? content : [...content, { type: 'text', text: more }],
-    structuredContent: structured(outcome, harness.limits.modelOutputTokens * BYTES_PER_TOKEN),
+    structuredContent: structuredOutcome(outcome, harness.limits.modelOutputTokens * BYTES_PER_TOKEN),
     ...(outcome.status === 'failed' ? { isError: true } : {}),
   };
 }
@@ -171,7 +171,7 @@ async function resultOf(
 const BYTES_PER_TOKEN = 4;
 
 /** The outcome as data. A value that is too large for a model is omitted. */
-function structured(outcome: Outcome, maxLength: number): z.infer<typeof ResultSchema> {
+function structuredOutcome(outcome: Outcome, maxLength: number): z.infer<typeof ResultSchema> {
   const { status, scriptId, output, logs, operations } = outcome;
   const hasValue = outcome.status === 'completed' && outcome.value !== undefined;
   const isLarge = hasValue && JSON.stringify(outcome.value).length > maxLength;
@@ -180,13 +180,13 @@ function structured(outcome: Outcome, maxLength: number): z.infer<typeof ResultS
     scriptId,
     ...(hasValue && !isLarge ? { value: outcome.value } : {}),
     ...(isLarge ? { valueOmitted: true } : {}),
-    ...(outcome.status === 'failed' ? { error: errorOf(outcome.error) } : {}),
+    ...(outcome.status === 'failed' ? { error: outcomeError(outcome.error) } : {}),
     output: output.slice(0, maxLength),
     logs: logs.map(({ level, text }) => `${level}: ${text}`),
     operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
   };
 }
 
-function errorOf({ code, message, line }: Extract<Outcome, { status: 'failed' }>['error']) {
+function outcomeError({ code, message, line }: Extract<Outcome, { status: 'failed' }>['error']) {
   return { code, message, ...(line === undefined ? {} : { line }) };
 }

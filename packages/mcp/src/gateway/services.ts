@@ -6,34 +6,32 @@ import type { PastScripts } from './past-scripts.js';
 export interface GatewayOptions {
   /** Runs the scripts of clients. Its owner closes it. */
   readonly harness: Harness;
-  /** Maximum tokens of the description of `run_script`, which shows as many tools as fit. Default 1 700. */
-  readonly tokenBudget?: number;
   /** The owner of the scripts. */
-  readonly principal?: string;
+  readonly principal?: string | undefined;
   /** The host's own context for tools. */
   readonly app?: unknown;
   /**
    * Returns where users decide about a suspended script, such as a command or a page. Clients that cannot ask their
    * user receive this text. Only for a harness with a store.
    */
-  readonly howToDecide?: (scriptId: string) => string;
+  readonly howToDecide?: ((scriptId: string) => string) | undefined;
   /**
    * Maximum time that `resume_script` waits for a decision before it reports that there is none yet, in ms. Default 45
    * 000.
    */
-  readonly resumeWaitMs?: number;
+  readonly resumeWaitMs?: number | undefined;
   /** Loads the bytes of images that tools return without data, for example with `McpServers.loadImage`. */
-  readonly loadImage?: (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
+  readonly loadImage?: ((image: ImagePart) => Promise<{ bytes: Uint8Array }>) | undefined;
   /**
    * The key that signs the state that a client carries between the rounds of a call. Processes that share clients need
    * the same key. Default: a random key.
    */
-  readonly stateKey?: Uint8Array;
+  readonly stateKey?: Uint8Array | undefined;
   /**
    * Called with the folders of the client on standard input and output, as absolute paths, and again after each change.
    */
-  readonly onRoots?: (roots: readonly string[]) => void;
-  readonly serverInfo?: { readonly name: string; readonly version: string };
+  readonly onRoots?: ((roots: readonly string[]) => void) | undefined;
+  readonly serverInfo?: { readonly name: string; readonly version: string } | undefined;
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Decision, Decisions, Outcome } from '@toolscript/core';
 
-type Suspended = Extract<Outcome, { status: 'suspended' }>;
+type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
 
 /** Whether the client can show a form to its user. In the newest protocol, each request states this capability. */
 export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolean {
@@ -20,7 +20,7 @@ export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolea
 }
 
 /** Asks the user with one form for each pending call. Each form shows the rendered call of the approval. */
-export function askUser({ pendingApprovals }: Suspended, requestState: string): InputRequiredResult {
+export function askUser({ pendingApprovals }: SuspendedOutcome, requestState: string): InputRequiredResult {
   const entries = pendingApprovals.map(({ approvalId, rendered }) => [
     approvalId,
     inputRequired.elicit({
@@ -39,22 +39,22 @@ export function askUser({ pendingApprovals }: Suspended, requestState: string): 
 }
 
 /** The user's decisions, by approval id. Dismissed or invalid answers decide nothing. */
-export function answersOf(
+export function userDecisions(
   responses: Readonly<Record<string, unknown>> | undefined,
   approvals: readonly string[],
 ): Decisions {
   const decided = approvals.flatMap((approvalId): [string, Decision][] => {
-    const decision = decisionOf(inputResponse(responses, approvalId));
+    const decision = elicitedDecision(inputResponse(responses, approvalId));
     return decision === undefined ? [] : [[approvalId, decision]];
   });
   return Object.fromEntries(decided);
 }
 
-function decisionOf(view: ReturnType<typeof inputResponse>): Decision | undefined {
+function elicitedDecision(view: ReturnType<typeof inputResponse>): Decision | undefined {
   if (view.kind !== 'elicit' || view.action === 'cancel') return undefined;
   if (view.action === 'decline') return 'deny';
   const { decision, note } = view.content ?? {};
-  // defence: mcp-only-users-decide, without it: const isDecision = true;
+  // defence: mcp-only-users-decide
   const isDecision = decision === 'approve' || decision === 'deny';
   if (!isDecision) return undefined;
   return typeof note === 'string' && note !== '' ? { decision, note } : decision;

@@ -6,14 +6,14 @@ const POLL_MS = 250;
 const RESUME_WAIT_MS = 45_000;
 
 /** The result of the wait: the script can be resumed, or this report replaces its outcome. */
-type Waited = { readonly decided: true } | { readonly report: string };
+type DecisionWait = { readonly decided: true } | { readonly report: string };
 
 /** Waits until every pending call of a stored script has been decided, in this process or in another one. */
 export async function waitForDecisions(
   { harness, principal, resumeWaitMs = RESUME_WAIT_MS, howToDecide }: GatewayServices,
   scriptId: string,
   signal: AbortSignal,
-): Promise<Waited> {
+): Promise<DecisionWait> {
   if (!harness.hasStore) return { report: 'This server stores no suspended scripts. Run the script again.' };
   const until = performance.now() + resumeWaitMs;
   for (;;) {
@@ -31,7 +31,7 @@ export async function waitForDecisions(
 }
 
 /** The result of the wait; undefined if the script still waits, or another process runs it now. */
-function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
+function judge(scriptId: string, details: KeptScriptDetails | undefined): DecisionWait | undefined {
   if (details === undefined)
     return { report: `There is no stored script "${scriptId}". Use the id from the result of run_script.` };
   const { state, approvals, ended, operations } = details;

@@ -1,7 +1,12 @@
-import { StreamableHTTPClientTransport, type OAuthClientProvider } from '@modelcontextprotocol/client';
+import { StreamableHTTPClientTransport, type FetchLike, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { ToolscriptUsageError } from '@toolscript/core';
+import { limitedSignal } from '@toolscript/core/internal';
 import type { ServerConfig } from '../configuration/server-config.js';
+import { serverFetch } from '../connection/server-fetch.js';
 import type { LoginProvider } from './oauth-file.js';
+
+/** Maximum time of one request of a login, in ms. */
+const REQUEST_MS = 20_000;
 
 /** Exchanges the parameters of the browser's redirect for tokens, which the provider stores. */
 export async function finishLogin(
@@ -10,14 +15,15 @@ export async function finishLogin(
   address: string | URL,
 ): Promise<void> {
   if (transport.type === 'stdio' || provider === undefined)
-    throw new ToolscriptUsageError(
-      `The MCP server "${name}" has no login: it is a local program, or there is no authProvider. Set authProvider for a remote server.`,
-    );
+    throw new ToolscriptUsageError('MCP_SERVER_WITHOUT_LOGIN', { name });
   const { searchParams } = new URL(address);
   // defence: mcp-logins-belong-to-their-question
   if ('isOwnState' in provider && !(await provider.isOwnState(searchParams.get('state'))))
-    throw new ToolscriptUsageError(
-      `The redirect address does not belong to the requested login to "${name}". Connect again, and log in at the new page.`,
-    );
-  await new StreamableHTTPClientTransport(transport.url, { authProvider: provider }).finishAuth(searchParams);
+    throw new ToolscriptUsageError('MCP_REDIRECT_OF_OTHER_LOGIN', { name });
+  const fetch = inTime(serverFetch(transport));
+  await new StreamableHTTPClientTransport(transport.url, { authProvider: provider, fetch }).finishAuth(searchParams);
+}
+
+function inTime(fetch: FetchLike): FetchLike {
+  return (url, init = {}) => fetch(url, { ...init, signal: limitedSignal(REQUEST_MS, init.signal ?? undefined) });
 }

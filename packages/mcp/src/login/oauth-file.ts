@@ -7,23 +7,27 @@ import type {
 } from '@modelcontextprotocol/client';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { PrivateJsonFile } from '../storage/private-json.js';
+import { PrivateJsonFile } from '@toolscript/core/internal';
+import type { ServerToStart } from '../configuration/server-config.js';
+import { serverFingerprint } from '../trust/fingerprint.js';
 
 export interface OAuthFileOptions {
   /**
    * The path of a JSON file that only its owner can read and write (0600). The file has the registrations and tokens by
-   * server.
+   * the address of the server, so that a server of the same name at another address gets none of them.
    */
   readonly path: string;
   /** The redirect address after the login, such as `http://127.0.0.1:PORT/callback`. */
   readonly redirectUrl: string;
   /**
    * Shows the login page to the user. The host then calls `finishLogin` with the address to which the browser was
-   * redirected.
+   * redirected. The page is at an http or https address.
    */
   readonly onRedirect: (server: string, page: URL) => void | Promise<void>;
+  /** Discards the stored login of a server at first use. Default false. */
+  readonly startsOver?: boolean | undefined;
   /** The name of this program on the login page. Default 'Toolscript'. */
-  readonly clientName?: string;
+  readonly clientName?: string | undefined;
 }
 
 /** A login provider that can verify whether a redirect belongs to the login that it requested. */
@@ -33,17 +37,18 @@ export interface LoginProvider extends OAuthClientProvider {
 
 /** The stored data of one server. The SDK checks this data after each read. */
 interface Login {
-  client?: StoredOAuthClientInformation;
-  tokens?: StoredOAuthTokens;
-  verifier?: string;
-  discovery?: OAuthDiscoveryState;
-  state?: string;
+  client?: StoredOAuthClientInformation | undefined;
+  tokens?: StoredOAuthTokens | undefined;
+  verifier?: string | undefined;
+  discovery?: OAuthDiscoveryState | undefined;
+  state?: string | undefined;
 }
 
-type Changed = { [Member in keyof Login]: Login[Member] | undefined };
+type ChangedLogin = { [Member in keyof Login]: Login[Member] | undefined };
 
 const LoginSchema = z.strictObject({
-  name: z.string(),
+  /** The fingerprint of the server. */
+  server: z.string(),
   client: z.looseObject({}).optional(),
   tokens: z.looseObject({}).optional(),
   verifier: z.string().optional(),
@@ -53,15 +58,16 @@ const LoginSchema = z.strictObject({
 const FileSchema = z.strictObject({ version: z.literal(1), logins: z.array(LoginSchema) });
 
 /** Makes an `authProvider` for `connectMcpServers` that stores the logins to remote servers in a file. */
-export function oauthFile(options: OAuthFileOptions): (server: string) => LoginProvider {
+export function oauthFile(options: OAuthFileOptions): (server: ServerToStart) => LoginProvider {
   const file = openFile(options.path);
   return (server) => new FileLogin(server, options, file);
 }
 
 /** The servers that the user has logged in to, according to the file of `oauthFile`. */
-export async function serversWithLogin(path: string): Promise<readonly string[]> {
+export async function serversWithLogin(path: string): Promise<{ has(server: ServerToStart): boolean }> {
   const { logins } = await openFile(path).read();
-  return logins.filter(({ tokens }) => tokens !== undefined).map(({ name }) => name);
+  const fingerprints = new Set(logins.filter(({ tokens }) => tokens !== undefined).map(({ server }) => server));
+  return { has: (server) => fingerprints.has(serverFingerprint(server)) };
 }
 
 function openFile(path: string): PrivateJsonFile<typeof FileSchema> {
@@ -75,20 +81,26 @@ function openFile(path: string): PrivateJsonFile<typeof FileSchema> {
 class FileLogin implements LoginProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
+  readonly #name: string;
   readonly #server: string;
+  readonly #ready: Promise<void>;
   readonly #onRedirect: OAuthFileOptions['onRedirect'];
   readonly #file: PrivateJsonFile<typeof FileSchema>;
   /** The access token that this process read last. */
-  #used: string | undefined;
+  #usedToken: string | undefined;
 
   constructor(
-    server: string,
-    { redirectUrl, onRedirect, clientName = 'Toolscript' }: OAuthFileOptions,
+    server: ServerToStart,
+    { redirectUrl, onRedirect, startsOver = false, clientName = 'Toolscript' }: OAuthFileOptions,
     file: PrivateJsonFile<typeof FileSchema>,
   ) {
-    this.#server = server;
+    this.#name = server.name;
+    // defence: mcp-logins-belong-to-their-address
+    this.#server = serverFingerprint(server);
     this.#onRedirect = onRedirect;
     this.#file = file;
+    this.#ready = startsOver ? this.#update(() => ({})) : Promise.resolve();
+    this.#ready.catch(() => {});
     this.redirectUrl = redirectUrl;
     this.clientMetadata = {
       client_name: clientName,
@@ -109,7 +121,7 @@ class FileLogin implements LoginProvider {
 
   async tokens(): Promise<StoredOAuthTokens | undefined> {
     const { tokens } = await this.#read();
-    this.#used = tokens?.access_token;
+    this.#usedToken = tokens?.access_token;
     return tokens;
   }
 
@@ -118,7 +130,12 @@ class FileLogin implements LoginProvider {
   }
 
   async redirectToAuthorization(page: URL): Promise<void> {
-    await this.#onRedirect(this.#server, page);
+    // defence: mcp-login-pages-are-web-pages
+    if (!['http:', 'https:'].includes(page.protocol))
+      throw new Error(
+        `the server names a login page at a ${page.protocol} address, and it is not shown; ask the operator of the server`,
+      );
+    await this.#onRedirect(this.#name, page);
   }
 
   saveCodeVerifier(verifier: string): Promise<void> {
@@ -164,25 +181,31 @@ class FileLogin implements LoginProvider {
   /** Deletes the tokens that this process has used, but not tokens that another process has refreshed meanwhile. */
   #forgetUsedTokens(): Promise<void> {
     return this.#change((login) => {
-      const isOther = this.#used !== undefined && login.tokens?.access_token !== this.#used;
+      const isOther = this.#usedToken !== undefined && login.tokens?.access_token !== this.#usedToken;
       return isOther ? login : { ...login, tokens: undefined };
     });
   }
 
   async #read(): Promise<Login> {
+    await this.#ready;
     const { logins } = await this.#file.read();
-    return (logins.find(({ name }) => name === this.#server) ?? {}) as Login;
+    return (logins.find(({ server }) => server === this.#server) ?? {}) as Login;
   }
 
-  #save(change: Changed): Promise<void> {
+  #save(change: ChangedLogin): Promise<void> {
     return this.#change((login) => ({ ...login, ...change }));
   }
 
-  #change(change: (login: Login) => Changed): Promise<void> {
+  async #change(change: (login: Login) => ChangedLogin): Promise<void> {
+    await this.#ready;
+    await this.#update(change);
+  }
+
+  #update(change: (login: Login) => ChangedLogin): Promise<void> {
     return this.#file.update(({ version, logins }) => {
-      const known = (logins.find(({ name }) => name === this.#server) ?? {}) as Login;
-      const others = logins.filter(({ name }) => name !== this.#server);
-      return { version, logins: [...others, { ...change(known), name: this.#server } as (typeof logins)[number]] };
+      const known = (logins.find(({ server }) => server === this.#server) ?? {}) as Login;
+      const others = logins.filter(({ server }) => server !== this.#server);
+      return { version, logins: [...others, { ...change(known), server: this.#server } as (typeof logins)[number]] };
     });
   }
 }

@@ -63,7 +63,7 @@ function listTool(servers: Servers, { name, description, method, member }: ListK
       const pages = await Promise.all(
         asked.map(async ({ name: from, connection }) => {
           const page = await connection.listPage({ method, member }, cursor, signal);
-          return { items: page.items.flatMap((item) => entryOf(item, from)), nextCursor: page.nextCursor };
+          return { items: page.items.flatMap((item) => resourceEntries(item, from)), nextCursor: page.nextCursor };
         }),
       );
       const nextCursor = server === undefined ? undefined : pages[0]?.nextCursor;
@@ -110,7 +110,7 @@ function withResources(servers: Servers): McpServer[] {
   );
 }
 
-function entryOf(item: unknown, server: string): Record<string, unknown>[] {
+function resourceEntries(item: unknown, server: string): Record<string, unknown>[] {
   return typeof item === 'object' && item !== null && !Array.isArray(item) ? [{ ...item, server }] : [];
 }
 

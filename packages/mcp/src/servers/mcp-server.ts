@@ -1,7 +1,7 @@
 import type { Tool } from '@toolscript/core';
 import type { ServerConfig } from '../configuration/server-config.js';
 import { ServerConnection, type ConnectionOptions } from '../connection/connection.js';
-import type { Listed } from '../connection/list-pages.js';
+import type { ListedItems } from '../connection/list-pages.js';
 import { finishLogin } from '../login/finish-login.js';
 import { readResult } from '../tools/call-result.js';
 import { readDefinitions, type SkippedTool, type ToolDefinition } from '../tools/definition.js';
@@ -27,14 +27,14 @@ export class McpServer {
   readonly #config: ServerConfig;
   readonly #options: McpServerOptions;
   readonly #review: TrustReview;
-  #offered: readonly ToolDefinition[] = [];
+  #offeredTools: readonly ToolDefinition[] = [];
   #listing: { skipped: readonly SkippedTool[]; incomplete: string | undefined } = {
     skipped: [],
     incomplete: undefined,
   };
-  #untrusted: readonly UntrustedTool[] = [];
+  #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
-  #made: { tools: readonly Tool[]; skipped: readonly SkippedTool[] } = { tools: [], skipped: [] };
+  #madeTools: { tools: readonly Tool[]; skipped: readonly SkippedTool[] } = { tools: [], skipped: [] };
 
   constructor(config: ServerConfig, options: McpServerOptions) {
     this.name = config.name;
@@ -50,7 +50,7 @@ export class McpServer {
   }
 
   get tools(): readonly Tool[] {
-    return this.#made.tools;
+    return this.#madeTools.tools;
   }
 
   /** Whether the server declares resources, or declared them on an earlier connection. */
@@ -66,7 +66,7 @@ export class McpServer {
 
   /** Trusts tools that were held back, if they have not changed since the user saw them. */
   async trust(seen: readonly UntrustedTool[]): Promise<void> {
-    await this.#review.accept(this.#offered, seen);
+    await this.#review.accept(this.#offeredTools, seen);
     await this.#offer();
   }
 
@@ -81,23 +81,23 @@ export class McpServer {
       version: version && { name: version.name, version: version.version },
       protocolVersion: client?.getNegotiatedProtocolVersion(),
       tools: this.tools.map(({ name }) => name),
-      skipped: [...this.#listing.skipped, ...this.#made.skipped],
-      untrusted: this.#untrusted,
+      skipped: [...this.#listing.skipped, ...this.#madeTools.skipped],
+      untrusted: this.#untrustedTools,
       incomplete: this.#listing.incomplete,
     };
   }
 
-  async #take({ items, incomplete }: Listed): Promise<void> {
+  async #take({ items, incomplete }: ListedItems): Promise<void> {
     const { tools, skipped } = readDefinitions(items);
     this.#hasResources ||= this.connection.client?.getServerCapabilities()?.resources !== undefined;
-    this.#offered = tools;
+    this.#offeredTools = tools;
     this.#listing = { skipped, incomplete };
     await this.#offer();
   }
 
   /** Publishes the trusted tools. Removes new and changed tools before the user is asked about them. */
   async #offer(): Promise<void> {
-    const offered = this.#offered;
+    const offered = this.#offeredTools;
     const reviewed = await this.#review.review(offered);
     this.#publish(reviewed.trusted, reviewed.untrusted);
     if (reviewed.untrusted.length === 0 || !(await this.#review.ask(reviewed))) return;
@@ -106,8 +106,8 @@ export class McpServer {
   }
 
   #publish(trusted: readonly ToolDefinition[], untrusted: readonly UntrustedTool[]): void {
-    this.#untrusted = untrusted;
-    this.#made = serverTools(trusted, {
+    this.#untrustedTools = untrusted;
+    this.#madeTools = serverTools(trusted, {
       config: this.#config,
       namespace: this.#options.namespace,
       call: (definition, input, options) => this.connection.callTool(definition, input, options),

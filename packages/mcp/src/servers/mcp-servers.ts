@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolscriptUsageError, type Harness, type ImagePart, type Tool } from '@toolscript/core';
 import { readMcpConfig, type FailedConfig, type ServerConfig } from '../configuration/server-config.js';
-import { messageOf } from '../connection/readable.js';
+import { thrownMessage } from '../connection/readable.js';
 import { IDENTITY } from '../identity.js';
 import { resourceTools } from '../resources/resource-tools.js';
 import { ImageCache } from '../tools/image-cache.js';
@@ -63,7 +63,7 @@ export async function connectMcpServers(config: unknown, options: McpOptions = {
 
 class ConnectedServers implements McpServers {
   readonly #servers = new Map<string, McpServer>();
-  readonly #failed: readonly FailedConfig[];
+  readonly #failedConfigs: readonly FailedConfig[];
   readonly #options: McpOptions;
   readonly #attachments = new Set<Attachment>();
   readonly #images = new ImageCache(MAX_IMAGE_CACHE_BYTES);
@@ -71,7 +71,7 @@ class ConnectedServers implements McpServers {
   #closing: Promise<void> | undefined;
 
   constructor(configs: readonly ServerConfig[], failed: readonly FailedConfig[], options: McpOptions) {
-    this.#failed = failed;
+    this.#failedConfigs = failed;
     this.#options = options;
     const namespaces = scriptNames(configs.map(({ name }) => name));
     const trust = {
@@ -95,7 +95,8 @@ class ConnectedServers implements McpServers {
   }
 
   async start(): Promise<void> {
-    for (const { name, problem } of this.#failed) this.#emit({ type: 'state', server: name, state: 'failed', problem });
+    for (const { name, problem } of this.#failedConfigs)
+      this.#emit({ type: 'state', server: name, state: 'failed', problem });
     const { waitMs, signal } = this.#options;
     signal?.addEventListener('abort', () => void this.close(), { once: true });
     if (signal?.aborted === true) await this.close();
@@ -113,7 +114,10 @@ class ConnectedServers implements McpServers {
   }
 
   status(): readonly McpServerStatus[] {
-    return [...[...this.#servers.values()].map((server) => server.status()), ...this.#failed.map(statusOfFailed)];
+    return [
+      ...[...this.#servers.values()].map((server) => server.status()),
+      ...this.#failedConfigs.map(failedServerStatus),
+    ];
   }
 
   async trust(server: string, tools: readonly UntrustedTool[]): Promise<void> {
@@ -160,7 +164,7 @@ class ConnectedServers implements McpServers {
           type: 'log',
           server,
           level: 'error',
-          text: `A harness refused the new tools: ${messageOf(error)} Toolscript detached the harness. Remove the cause, and attach the harness again.`,
+          text: `A harness refused the new tools: ${thrownMessage(error)} Toolscript detached the harness. Remove the cause, and attach the harness again.`,
         });
       }
     }
@@ -169,9 +173,10 @@ class ConnectedServers implements McpServers {
   #find(server: string): McpServer {
     const found = this.#servers.get(server);
     if (found !== undefined) return found;
-    throw new ToolscriptUsageError(
-      `There is no MCP server "${server}". The servers are: ${[...this.#servers.keys()].join(', ') || 'none'}.`,
-    );
+    throw new ToolscriptUsageError('UNKNOWN_MCP_SERVER', {
+      server,
+      known: [...this.#servers.keys()].join(', ') || 'none',
+    });
   }
 
   /** Emits an event. Ignores an error of the listener, which must not end a connection. */
@@ -192,7 +197,7 @@ function connectionOptions(config: ServerConfig, options: McpOptions) {
       ...(onSampling === undefined ? {} : { onSampling }),
       ...(roots === undefined ? {} : { roots }),
     },
-    authProvider: options.authProvider?.(config.name),
+    authProvider: options.authProvider?.(config),
     clientInfo,
     howToLogIn: options.howToLogIn?.(config.name),
     connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -201,7 +206,7 @@ function connectionOptions(config: ServerConfig, options: McpOptions) {
   };
 }
 
-function statusOfFailed({ name, problem }: FailedConfig): McpServerStatus {
+function failedServerStatus({ name, problem }: FailedConfig): McpServerStatus {
   return {
     name,
     namespace: name,
@@ -219,7 +224,7 @@ function statusOfFailed({ name, problem }: FailedConfig): McpServerStatus {
 /** The tools that one harness received. */
 class Attachment {
   readonly #harness: AttachableHarness;
-  #given: readonly Tool[] = [];
+  #givenTools: readonly Tool[] = [];
 
   constructor(harness: AttachableHarness) {
     this.#harness = harness;
@@ -227,13 +232,13 @@ class Attachment {
 
   /** Replaces the tools. Does nothing if they are the same. */
   update(tools: readonly Tool[]): void {
-    const before = new Set(this.#given);
+    const before = new Set(this.#givenTools);
     if (tools.length === before.size && tools.every((tool) => before.has(tool))) return;
     this.#harness.tools.replace(
-      this.#given.map(({ name }) => name),
+      this.#givenTools.map(({ name }) => name),
       tools,
     );
-    this.#given = tools;
+    this.#givenTools = tools;
   }
 
   /** Removes the tools; a closed harness has none. */
@@ -241,7 +246,7 @@ class Attachment {
     try {
       this.update([]);
     } catch {
-      this.#given = [];
+      this.#givenTools = [];
     }
   }
 }

@@ -10,60 +10,60 @@ import type { TrustStore } from '../trust/trust-store.js';
 /** All options may be omitted. */
 export interface McpOptions extends InboundHandlers {
   /** The variables for `${NAME}` in the configuration. Default: the environment of this process. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * Returns the reason why a server must not be started, as the end of a sentence; undefined if it may be started. The
    * other servers work.
    */
-  readonly refuse?: (server: ServerToStart) => string | undefined;
+  readonly refuse?: ((server: ServerToStart) => string | undefined) | undefined;
   /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
-  readonly trustStore?: TrustStore;
+  readonly trustStore?: TrustStore | undefined;
   /**
    * `trust`, the default: a new server is trusted, because the user has configured it. `ask`: `onTrust` decides about
    * its tools.
    */
-  readonly firstUse?: 'trust' | 'ask';
+  readonly firstUse?: 'trust' | 'ask' | undefined;
   /**
    * Decides about new and changed tools, which are held back until this function has answered. Default: such tools are
    * held back until `trust` is called.
    */
-  readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
+  readonly onTrust?: ((request: TrustRequest) => boolean | Promise<boolean>) | undefined;
   /**
    * Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has resources. Default
    * true.
    */
-  readonly resources?: boolean;
+  readonly resources?: boolean | undefined;
   /**
    * Maximum time that `connectMcpServers` waits for servers, in ms. A server that connects later adds its tools when it
    * has connected. Default: until each server is connected or has failed.
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** Ends the connections when the signal aborts, even while they are being opened. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /**
    * Maximum time for one call, in ms; progress restarts the time. The limits of the harness apply too. Default 600 000.
    */
-  readonly callTimeoutMs?: number;
-  readonly reconnect?: ReconnectOptions;
+  readonly callTimeoutMs?: number | undefined;
+  readonly reconnect?: ReconnectOptions | undefined;
   /**
    * Returns the login provider for a remote server: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK.
    */
-  readonly authProvider?: (server: string) => OAuthClientProvider | undefined;
+  readonly authProvider?: ((server: ServerToStart) => OAuthClientProvider | undefined) | undefined;
   /**
    * Returns the way to log in to a server, such as a command. The message about a server that refuses access has this
    * text.
    */
-  readonly howToLogIn?: (server: string) => string;
+  readonly howToLogIn?: ((server: string) => string) | undefined;
   /** The identity of this client for servers. */
-  readonly clientInfo?: { readonly name: string; readonly version: string };
-  readonly onEvent?: (event: McpEvent) => void;
+  readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
+  readonly onEvent?: ((event: McpEvent) => void) | undefined;
 }
 
 export type McpEvent =
   /** `problem`: the reason why the server is not connected, as a sentence for the user. */
-  | { type: 'state'; server: string; state: ConnectionState; problem?: string }
+  | { type: 'state'; server: string; state: ConnectionState; problem?: string | undefined }
   /** The tools for scripts have changed. */
   | { type: 'tools'; server: string; tools: readonly string[] }
   /** Tools are held back until the user trusts them. */

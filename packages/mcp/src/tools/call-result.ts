@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { jsonDepthExceeds, MAX_JSON_DEPTH, ToolCallError } from '@toolscript/core';
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core/internal';
+import { ToolCallError } from '@toolscript/core';
 import { createHash } from 'node:crypto';
 import { plainLines } from '../connection/readable.js';
 import type { ToolDefinition } from './definition.js';
@@ -47,7 +48,7 @@ function contentValue(content: readonly Block[], images: ImageCache): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   if (texts.length === content.length) return textValue(texts);
   const inline = { left: MAX_INLINE_LENGTH };
-  return { text: texts.join('\n'), content: content.map((block) => partOf(block, images, inline)) };
+  return { text: texts.join('\n'), content: content.map((block) => resultPart(block, images, inline)) };
 }
 
 /**
@@ -75,7 +76,7 @@ function joinedText(content: readonly Block[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-function partOf(block: Block, images: ImageCache, inline: { left: number }): unknown {
+function resultPart(block: Block, images: ImageCache, inline: { left: number }): unknown {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text };
@@ -115,7 +116,7 @@ function inlineData(data: string, inline: { left: number }): { data: string } | 
 
 /** The contents of a resource: text unchanged, bytes as base64. */
 export function resourceContents(
-  resource: { uri: string; mimeType?: string | undefined; text?: string; blob?: string },
+  resource: { uri: string; mimeType?: string | undefined; text?: string | undefined; blob?: string | undefined },
   inline: { left: number } = { left: MAX_INLINE_LENGTH },
 ): object {
   const { uri, mimeType, text, blob } = resource;

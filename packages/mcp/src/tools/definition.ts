@@ -1,5 +1,5 @@
-import { isRecord } from '@toolscript/core/protocol';
-import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core';
+import { isRecord } from '@toolscript/core/internal';
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core/internal';
 
 /** A tool as its server describes it. Untrusted data of bounded size and depth. */
 export interface ToolDefinition {
@@ -13,8 +13,8 @@ export interface ToolDefinition {
 
 /** A server's hints about its tool. They count only if the configuration trusts the server's annotations. */
 interface ToolHints {
-  readonly readOnlyHint?: boolean;
-  readonly destructiveHint?: boolean;
+  readonly readOnlyHint?: boolean | undefined;
+  readonly destructiveHint?: boolean | undefined;
 }
 
 /** A tool that scripts do not receive. */
@@ -48,7 +48,7 @@ function readDefinition(given: unknown, index: number): ToolDefinition | Skipped
   if (typeof name !== 'string' || name === '') return { name: `tool ${index + 1}`, reason: 'it has no name' };
   const refuse = (reason: string): SkippedTool => ({ name: name.slice(0, MAX_NAME_LENGTH), reason });
   if (name.length > MAX_NAME_LENGTH) return refuse(`its name has more than ${MAX_NAME_LENGTH} characters`);
-  const problem = problemOf({ title, description, inputSchema, outputSchema, annotations });
+  const problem = definitionProblem({ title, description, inputSchema, outputSchema, annotations });
   if (problem !== undefined) return refuse(problem);
   if (!isRecord(inputSchema)) return refuse('its input schema is not an object');
   return {
@@ -57,7 +57,7 @@ function readDefinition(given: unknown, index: number): ToolDefinition | Skipped
     description: text(description),
     inputSchema,
     outputSchema: isRecord(outputSchema) ? outputSchema : undefined,
-    annotations: hintsOf(annotations),
+    annotations: annotationHints(annotations),
   };
 }
 
@@ -67,7 +67,7 @@ const TOO_DEEP = `its definition is nested more than ${MAX_JSON_DEPTH} levels de
  * The reason why a definition is refused; undefined if there is none. The depth is measured on JSON text, because a
  * recursive walk over a value that is too deep would overflow the stack.
  */
-function problemOf(parts: object): string | undefined {
+function definitionProblem(parts: object): string | undefined {
   let json: string;
   try {
     json = JSON.stringify(parts);
@@ -81,7 +81,7 @@ function problemOf(parts: object): string | undefined {
   return undefined;
 }
 
-function hintsOf(annotations: unknown): ToolHints {
+function annotationHints(annotations: unknown): ToolHints {
   if (!isRecord(annotations)) return {};
   const { readOnlyHint, destructiveHint } = annotations;
   return {

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { defineTool, type Tool, type ToolCallContext } from '@toolscript/core';
 import type { ServerConfig, ToolAction } from '../configuration/server-config.js';
-import { messageOf, oneLine, plainLines } from '../connection/readable.js';
+import { thrownMessage, oneLine, plainLines } from '../connection/readable.js';
 import type { SkippedTool, ToolDefinition } from './definition.js';
 import { readableSchema } from './readable-schema.js';
 import { scriptNames } from './script-names.js';
@@ -41,7 +42,7 @@ export function serverTools(
     try {
       tools.push(serverTool(scriptName, action, definition, options));
     } catch (error) {
-      skipped.push({ name, reason: oneLine(messageOf(error), 500).replace(/[.]$/u, '') });
+      skipped.push({ name, reason: oneLine(thrownMessage(error), 500).replace(/[.]$/u, '') });
     }
   }
   return { tools, skipped };
@@ -67,8 +68,9 @@ function serverTool(
         description: plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH),
         inputSchema: readableSchema(inputSchema),
         ...(output === undefined ? {} : { outputSchema: readableSchema(output) }),
-        effect: effectOf(hints),
-        approval: approvalOf(action, hints),
+        effect: toolEffect(hints),
+        approval: toolApproval(action, hints),
+        source: sourceOf(config),
         permissions: () => [name.replace('.', ':')],
         execute: async (input: Record<string, unknown>, { signal, progress }: ToolCallContext) =>
           readResult(await call(definition, input, { signal, onProgress: progress }), {
@@ -87,12 +89,19 @@ function serverTool(
   }
 }
 
-function effectOf({ readOnlyHint, destructiveHint }: ToolDefinition['annotations']): 'read' | 'write' | 'external' {
+/** The fingerprint of the server. An approval of a call does not cover the same call to another server. */
+function sourceOf({ transport }: ServerConfig): string {
+  const identity =
+    transport.type === 'stdio' ? [transport.command, transport.args, transport.cwd ?? null] : [transport.url.href];
+  return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+}
+
+function toolEffect({ readOnlyHint, destructiveHint }: ToolDefinition['annotations']): 'read' | 'write' | 'external' {
   if (readOnlyHint === true) return 'read';
   return destructiveHint === false ? 'write' : 'external';
 }
 
-function approvalOf(
+function toolApproval(
   action: Exclude<ToolAction, 'block'> | undefined,
   { readOnlyHint, destructiveHint }: ToolDefinition['annotations'],
 ): 'never' | 'always' | 'policy' {

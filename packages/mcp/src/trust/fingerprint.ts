@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ServerConfig } from '../configuration/server-config.js';
+import type { ServerToStart } from '../configuration/server-config.js';
 import type { ToolDefinition } from '../tools/definition.js';
 
 /**
@@ -13,7 +13,7 @@ export function toolFingerprint({ name, title, description, inputSchema, outputS
  * The hash of the server's identity: its program, arguments and folder, or its address. The hash omits variables,
  * headers and the query, which may hold secrets.
  */
-export function serverFingerprint({ transport }: ServerConfig): string {
+export function serverFingerprint({ transport }: Pick<ServerToStart, 'transport'>): string {
   return transport.type === 'stdio'
     ? hash({ command: transport.command, args: transport.args, cwd: transport.cwd })
     : hash({ url: `${transport.url.origin}${transport.url.pathname}` });

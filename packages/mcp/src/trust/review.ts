@@ -34,14 +34,14 @@ export interface TrustOptions {
   readonly onTrust: ((request: TrustRequest) => boolean | Promise<boolean>) | undefined;
 }
 
-interface Reviewed {
+interface ReviewResult {
   readonly trusted: readonly ToolDefinition[];
   readonly untrusted: readonly UntrustedTool[];
   readonly reason: TrustRequest['reason'];
 }
 
 /** The user's trust in the program or address of a server. */
-interface Known {
+interface KnownTrust {
   readonly reason: TrustRequest['reason'];
   /** The trusted fingerprints, by the server's own name of the tool. */
   readonly tools: Readonly<Record<string, string>>;
@@ -63,8 +63,8 @@ export class TrustReview {
   /**
    * Divides the offered tools into trusted and untrusted ones. On first use, all are trusted if the host allows that.
    */
-  async review(offered: readonly ToolDefinition[]): Promise<Reviewed> {
-    const known = await this.#known();
+  async review(offered: readonly ToolDefinition[]): Promise<ReviewResult> {
+    const known = await this.#knownTrust();
     const { reason } = known;
     // A server that offers no tools does not count as known.
     if (offered.length === 0) return { trusted: [], untrusted: [], reason };
@@ -72,14 +72,14 @@ export class TrustReview {
       await this.#trust(offered);
       return { trusted: offered, untrusted: [], reason };
     }
-    const untrusted = offered.flatMap((tool) => changeOf(tool, known) ?? []);
-    // defence: mcp-changes-ask-again, without it: const names = new Set<string>();
+    const untrusted = offered.flatMap((tool) => definitionChange(tool, known) ?? []);
+    // defence: mcp-changes-ask-again
     const names = new Set(untrusted.map(({ name }) => name));
     return { trusted: offered.filter(({ name }) => !names.has(name)), untrusted, reason };
   }
 
   /** Asks the user about tools that are held back. */
-  async ask({ untrusted, reason }: Reviewed): Promise<boolean> {
+  async ask({ untrusted, reason }: ReviewResult): Promise<boolean> {
     try {
       const answer = await this.#options.onTrust?.({ server: this.#config.name, reason, tools: untrusted });
       return answer === true;
@@ -91,7 +91,7 @@ export class TrustReview {
   /** Trusts the offered tools that have not changed since the user saw them. */
   async accept(offered: readonly ToolDefinition[], seen: readonly UntrustedTool[]): Promise<void> {
     const accepted = new Set(seen.map(({ fingerprint }) => fingerprint));
-    // defence: mcp-trust-is-of-what-was-seen, without it: await this.#trust(offered);
+    // defence: mcp-trust-is-of-what-was-seen
     await this.#trust(offered.filter((tool) => accepted.has(toolFingerprint(tool))));
   }
 
@@ -105,17 +105,17 @@ export class TrustReview {
     });
   }
 
-  async #known(): Promise<Known> {
+  async #knownTrust(): Promise<KnownTrust> {
     const entries = await this.#options.store.read(this.#config.name);
-    // defence: mcp-trust-names-the-server, without it: const own = entries[0];
+    // defence: mcp-trust-names-the-server
     const own = entries.find(({ server }) => server === serverFingerprint(this.#config));
     if (own !== undefined) return { reason: 'changed', tools: own.tools };
-    // defence: mcp-other-server-asks, without it: return { reason: 'first', tools: {} };
+    // defence: mcp-other-server-asks
     return { reason: entries.length === 0 ? 'first' : 'other-server', tools: {} };
   }
 }
 
-function changeOf(tool: ToolDefinition, { reason, tools }: Known): UntrustedTool | undefined {
+function definitionChange(tool: ToolDefinition, { reason, tools }: KnownTrust): UntrustedTool | undefined {
   const { name, description = '', title, inputSchema, outputSchema, annotations } = tool;
   const before = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const fingerprint = toolFingerprint(tool);

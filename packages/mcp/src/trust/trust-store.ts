@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PrivateJsonFile } from '../storage/private-json.js';
+import { PrivateJsonFile } from '@toolscript/core/internal';
 
 /** The user's trust in one server. */
 export interface TrustEntry {

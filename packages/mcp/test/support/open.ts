@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { createHarness, type Harness, type HarnessOptions, type Outcome, type ScriptFailure } from '@toolscript/core';
 import { connectMcpServers, type McpOptions, type McpServers } from '#mcp/index.js';
 import { expect, onTestFinished } from 'vitest';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { until } from '@toolscript/testkit/until';
 
 /** Servers that are ended when the test has ended. */
 export async function openServers(servers: Record<string, unknown>, options: McpOptions = {}): Promise<McpServers> {
@@ -41,7 +42,7 @@ export function failureOf(outcome: Outcome): ScriptFailure {
 /** Resolves when the tools of the harness change. */
 export async function nextTools(harness: Harness): Promise<void> {
   const before = harness.tools();
-  while (harness.tools() === before) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => harness.tools() !== before);
 }
 
 /** A server that breaks the protocol in the ways of `fixtures/hostile-server.mjs`. */

@@ -1,16 +1,17 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DEFAULT_PAGE, readCursor, writeCursor } from '@toolscript/core/protocol';
 import { lineRedactor } from '../observability/redaction.js';
 import {
-  matches,
+  readCursor,
+  writeCursor,
   type AuditFilter,
   type AuditPage,
   type AuditQuery,
-  type AuditStore,
   type ServiceAuditEntry,
-} from './audit-log.js';
+} from '@toolscript/service/stores';
+import { DEFAULT_PAGE } from '@toolscript/core/ports';
+import { matches, type AuditStore } from './audit-log.js';
 
 /** Maximum number of bytes of one read. */
 const BLOCK = 256 * 1024;
@@ -28,7 +29,7 @@ export class AuditFile implements AuditStore {
   #file: number | undefined;
 
   /** `secrets`: texts that are never written to the file, in addition to API keys. */
-  constructor(path: string, { secrets = [] }: { readonly secrets?: readonly string[] } = {}) {
+  constructor(path: string, { secrets = [] }: { readonly secrets?: readonly string[] | undefined } = {}) {
     this.#path = path;
     this.#redact = lineRedactor(secrets);
   }
@@ -153,11 +154,11 @@ async function openForReading(path: string): Promise<FileHandle | undefined> {
 
 function openForAppend(path: string): number {
   const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-  // defence: audit-no-follow, without it: const flags = O_APPEND | O_CREAT | O_WRONLY;
+  // defence: audit-no-follow
   const flags = O_APPEND | O_CREAT | O_WRONLY | constants.O_NOFOLLOW;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file = openSync(path, flags, 0o600);
-  // defence: audit-regular-file, without it: if (fstatSync(file).size >= 0) return file;
+  // defence: audit-regular-file
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
   throw new Error(`${path} is not a regular file. Remove it, so that the audit log can create a file there.`);

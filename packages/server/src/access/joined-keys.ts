@@ -1,4 +1,4 @@
-import type { ApiKey, ApiKeyStore } from './api-keys.js';
+import type { ApiKey, ApiKeyStore } from '@toolscript/service/stores';
 
 /** Joins several key stores. The first store gets new keys; a deletion removes the key from every store. */
 export function joinKeys(stores: readonly [ApiKeyStore, ...ApiKeyStore[]]): ApiKeyStore {

@@ -23,9 +23,22 @@ export interface AccessLimits {
   readonly queuedRunsPerPrincipal: number;
   /**
    * Maximum number of runs of one principal that all processes with this limit execute at the same time. Further runs
-   * wait.
+   * wait. Default: one less than `workers` of the process, but at least 1, so that a principal never holds all workers.
+   * If several processes execute runs, set it to less than the sum of their workers.
    */
   readonly runsPerPrincipal: number;
+  /**
+   * Maximum size of a thread, in bytes of its messages, its events and the files that a branch copies; a character
+   * counts as one byte. Checked before each run. The machine's own user is not limited.
+   */
+  readonly bytesPerThread: number;
+  /** Maximum size of all threads of one principal together; counted like `bytesPerThread`. */
+  readonly bytesPerPrincipal: number;
+  /**
+   * Maximum number of large reads of one principal at the same time: whole threads, searches, and pages and exports of
+   * the audit log. The machine's own user is not limited.
+   */
+  readonly largeReadsPerPrincipal: number;
   /** Maximum time for the headers of a request to arrive, in ms. */
   readonly headersTimeoutMs: number;
   /** Maximum time for a whole request to arrive, in ms. */
@@ -37,36 +50,41 @@ export interface AccessLimits {
 /** The server counts queued runs with one page of a list, so the limit is the maximum size of a page. */
 const MAX_QUEUED = 500;
 
-const DEFAULT_ACCESS_LIMITS: AccessLimits = {
+const DEFAULT_ACCESS_LIMITS: Omit<AccessLimits, 'runsPerPrincipal'> = {
   requestsPerAddress: 3_000,
   failuresPerAddress: 300,
   requestsPerPrincipal: 3_000,
   streamsPerPrincipal: 1_000,
   queuedRunsPerPrincipal: MAX_QUEUED,
-  runsPerPrincipal: Number.MAX_SAFE_INTEGER,
+  bytesPerThread: 64 * 1024 * 1024,
+  bytesPerPrincipal: 1024 * 1024 * 1024,
+  largeReadsPerPrincipal: 4,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   stallTimeoutMs: 30_000,
 };
 
 /**
- * The limits with their defaults. Throws a `ToolscriptUsageError` for a limit that is unknown or not a whole number of
- * at least 1.
+ * The limits with their defaults, which depend on the number of workers. Throws a `ToolscriptUsageError` for a limit
+ * that is unknown or not a whole number of at least 1.
  */
-export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits {
+export function accessLimits(changes: Partial<AccessLimits> = {}, workers: number = 0): AccessLimits {
+  // defence: workers-for-other-principals
+  const defaults: AccessLimits = { ...DEFAULT_ACCESS_LIMITS, runsPerPrincipal: Math.max(1, workers - 1) };
   for (const [name, value] of Object.entries(changes)) {
-    if (!Object.hasOwn(DEFAULT_ACCESS_LIMITS, name))
-      throw new ToolscriptUsageError(
-        `createServer: there is no limit ${JSON.stringify(name)}. The limits are ${Object.keys(DEFAULT_ACCESS_LIMITS).join(', ')}`,
-      );
+    if (!Object.hasOwn(defaults, name))
+      throw new ToolscriptUsageError('UNKNOWN_SERVER_LIMIT', {
+        name: JSON.stringify(name),
+        known: Object.keys(defaults).join(', '),
+      });
     if (!Number.isSafeInteger(value) || value < 1)
-      throw new ToolscriptUsageError(
-        `createServer: limits.${name} is ${String(value)}. Use a whole number of at least 1.`,
-      );
+      throw new ToolscriptUsageError('SERVER_OPTION_NOT_IN_RANGE', {
+        option: `limits.${name}`,
+        value: String(value),
+        range: 'of at least 1',
+      });
   }
   if ((changes.queuedRunsPerPrincipal ?? 0) > MAX_QUEUED)
-    throw new ToolscriptUsageError(
-      `createServer: limits.queuedRunsPerPrincipal is too large. Use at most ${MAX_QUEUED}.`,
-    );
-  return { ...DEFAULT_ACCESS_LIMITS, ...changes };
+    throw new ToolscriptUsageError('SERVER_QUEUE_LIMIT_TOO_LARGE', { most: MAX_QUEUED });
+  return { ...defaults, ...changes };
 }

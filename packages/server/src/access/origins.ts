@@ -6,9 +6,9 @@ const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 
 export interface OriginOptions {
   /** Names of the server, in addition to those of this machine, such as `tools.example.com`. */
-  readonly hosts?: readonly string[];
+  readonly hosts?: readonly string[] | undefined;
   /** Origins of pages that may call the server, in addition to its own, such as `https://app.example.com`. */
-  readonly origins?: readonly string[];
+  readonly origins?: readonly string[] | undefined;
 }
 
 /**
@@ -30,13 +30,13 @@ export class KnownOrigins {
   knowsHost(host: string | undefined, localAddress: string | undefined): boolean {
     const name = parseHost(host ?? '')?.name;
     if (name === undefined) return false;
-    // defence: host-is-known, without it: return true || this.#hosts.has(hostOfAddress(localAddress ?? '') ?? '');
+    // defence: host-is-known
     return this.#hosts.has(name) || name === hostOfAddress(localAddress ?? '');
   }
 
   /** Whether the origin is configured, or is the server's own. `host` is a host that `knowsHost` accepts. */
   knowsOrigin(origin: string, host: string): boolean {
-    // defence: origin-is-known, without it: return true || this.isConfigured(origin) || isSamePage(origin, host);
+    // defence: origin-is-known
     return this.isConfigured(origin) || isSamePage(origin, host);
   }
 
@@ -58,16 +58,12 @@ function isSamePage(origin: string, host: string): boolean {
 function checkedHost(host: string): string {
   const parsed = parseHost(host);
   if (parsed !== undefined && parsed.port === undefined) return parsed.name;
-  throw new ToolscriptUsageError(
-    `The host ${JSON.stringify(host)} is not a host name. Use a name or an address without scheme and port, such as "tools.example.com"`,
-  );
+  throw new ToolscriptUsageError('HOST_INVALID', { host: JSON.stringify(host) });
 }
 
 function checkedOrigin(origin: string): string {
   const host = /^https?:\/\/(?<host>.*)$/iu.exec(origin)?.groups?.['host'];
   const isHost = host !== undefined && parseHost(host) !== undefined;
   if (isHost && new URL(origin).origin === origin.toLowerCase()) return origin.toLowerCase();
-  throw new ToolscriptUsageError(
-    `The origin ${JSON.stringify(origin)} is not an origin of a page. Use scheme, host and port without a path, such as "https://app.example.com"`,
-  );
+  throw new ToolscriptUsageError('ORIGIN_INVALID', { origin: JSON.stringify(origin) });
 }

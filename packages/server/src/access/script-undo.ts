@@ -6,7 +6,7 @@ interface UndoneFile {
   /** The effect of the undo on the file. */
   readonly change: 'create' | 'update' | 'delete';
   /** A unified diff, or a sentence for a file that is not text. Present only if the request asked for diffs. */
-  readonly diff?: string;
+  readonly diff?: string | undefined;
 }
 
 interface UndoProblem {
@@ -18,9 +18,9 @@ interface UndoProblem {
 interface UndoCall {
   readonly callId: string;
   readonly tool: string;
-  readonly line?: number;
+  readonly line?: number | undefined;
   /** The reason why the undo does not include the call. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** The effects of an undo of a script, planned or done. */
@@ -28,11 +28,11 @@ export interface UndoReport {
   readonly scriptId: string;
   readonly direction: UndoDirection;
   /** Identifies the file changes that the undo reverts. The request that confirms the undo repeats this id. */
-  readonly planId?: string;
+  readonly planId?: string | undefined;
   /** True if the undo was done, false for a plan and for a refused undo. */
   readonly isDone: boolean;
   /** The reason why the undo is refused. A refused undo changes nothing. */
-  readonly refusal?: { readonly code: string; readonly message: string };
+  readonly refusal?: { readonly code: string; readonly message: string } | undefined;
   readonly files: UndoneFile[];
   /** The files that prevent the undo, because another change followed those of the script. */
   readonly conflicts: UndoProblem[];
@@ -54,7 +54,7 @@ export interface UndoRequest {
 /** Undoes the effects of scripts. Both functions return undefined if the principal has no such script. */
 export interface ScriptUndo {
   /** Changes nothing. */
-  preview(request: UndoRequest & { readonly diff?: boolean }): Promise<UndoReport | undefined>;
+  preview(request: UndoRequest & { readonly diff?: boolean | undefined }): Promise<UndoReport | undefined>;
   /** `planId`: the id in the preview that the user has confirmed. */
   undo(request: UndoRequest & { readonly planId?: string | undefined }): Promise<UndoReport | undefined>;
 }

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { AuditFile } from './audit-file.js';
-import type { AuditFilter, AuditPage, AuditQuery, AuditStore, ServiceAuditEntry } from './audit-log.js';
+import type {
+  AuditFilter,
+  AuditPage,
+  AuditQuery,
+  AuditTable,
+  HashedEntry,
+  ServiceAuditEntry,
+} from '@toolscript/service/stores';
+import type { AuditStore } from './audit-log.js';
 
 /** Number of entries that one step reads and copies. */
 const CHUNK = 100;
@@ -10,21 +18,6 @@ const MAX_BACKLOG = 50_000;
 
 /** The delay before the next attempt after the database has failed, in ms. */
 const RETRY_MS = 5_000;
-
-/** An entry and its hash, which identifies the entry. */
-export interface HashedEntry {
-  readonly sha256: string;
-  readonly entry: ServiceAuditEntry;
-}
-
-/** The audit entries of all servers, in a shared database. */
-export interface AuditTable {
-  /** Returns the hashes that are already stored. */
-  known(hashes: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Adds entries in order, all or none. Skips entries that the table already has. */
-  add(entries: readonly HashedEntry[]): Promise<void>;
-  list(query: AuditQuery): Promise<AuditPage>;
-}
 
 export interface SharedAuditSettings {
   readonly file: AuditFile;
@@ -56,12 +49,12 @@ export class SharedAudit implements AuditStore {
   };
 
   async list(query: AuditQuery): Promise<AuditPage> {
-    await this.#copied();
+    await this.#untilCopied();
     return this.#settings.table.list(query);
   }
 
   async *export(filter: AuditFilter): AsyncGenerator<ServiceAuditEntry, void, undefined> {
-    await this.#copied();
+    await this.#untilCopied();
     const entries: ServiceAuditEntry[] = [];
     for (let after: string | undefined; ;) {
       const page = await this.#settings.table.list({
@@ -78,7 +71,7 @@ export class SharedAudit implements AuditStore {
 
   /** Copies the last entries if the database answers, and closes the file. */
   async close(): Promise<void> {
-    await this.#copied();
+    await this.#untilCopied();
     clearTimeout(this.#retry);
     this.#settings.file.close();
   }
@@ -89,7 +82,7 @@ export class SharedAudit implements AuditStore {
   }
 
   /** Resolves after an attempt to copy all entries so far, even if the attempt failed. */
-  async #copied(): Promise<void> {
+  async #untilCopied(): Promise<void> {
     this.#wake();
     await this.#copying;
   }
@@ -127,8 +120,8 @@ export class SharedAudit implements AuditStore {
     const { file, table } = this.#settings;
     const missing: HashedEntry[] = [];
     for (let after: string | undefined; missing.length < MAX_BACKLOG;) {
-      const page = await file.list({ limit: CHUNK, ...(after === undefined ? {} : { after }) });
-      const hashed = page.entries.map((entry) => ({ sha256: hashOf(entry), entry }));
+      const page = await file.list({ limit: CHUNK, after });
+      const hashed = page.entries.map((entry) => ({ sha256: entryHash(entry), entry }));
       const known = await table.known(hashed.map(({ sha256 }) => sha256));
       const unknown = hashed.filter(({ sha256 }) => !known.has(sha256));
       missing.push(...unknown);
@@ -139,6 +132,6 @@ export class SharedAudit implements AuditStore {
   }
 }
 
-function hashOf(entry: ServiceAuditEntry): string {
+function entryHash(entry: ServiceAuditEntry): string {
   return createHash('sha256').update(JSON.stringify(entry)).digest('hex');
 }

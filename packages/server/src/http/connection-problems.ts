@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { problemOf } from './problems.js';
+import { problemDocument } from './problems.js';
 
 /** Responds to data that is not HTTP, and to incomplete requests. Closes the connection. */
 export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {
@@ -12,7 +12,7 @@ export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Soc
     400,
     'This is not an HTTP/1.1 request. Check the address, and that the client uses HTTP/1.1 without TLS.',
   ];
-  const body = JSON.stringify(problemOf(status, detail));
+  const body = JSON.stringify(problemDocument(status, detail));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/problem+json',

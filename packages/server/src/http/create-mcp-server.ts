@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { accessLimits } from '../access/index.js';
 import { openApp } from './open-app.js';
+import { OpenStreams } from './open-streams.js';
 import { mcpRoute, type McpEndpoint } from './routes/mcp.js';
 import { checkOptions, type ServerOptions } from './server-options.js';
 
@@ -14,7 +15,12 @@ export interface McpServerOptions extends Pick<ServerOptions, 'auth' | 'limits' 
  */
 export async function createMcpServer(options: McpServerOptions): Promise<FastifyInstance> {
   checkOptions(options);
-  const { app } = await openApp(options, accessLimits(options.limits));
-  await app.register(async (scope) => mcpRoute(scope, options.mcp));
+  const limits = accessLimits(options.limits);
+  const app = await openApp(options, limits);
+  const streams = new OpenStreams(limits, options.auth.keys);
+  await app.register(async (scope) => {
+    streams.requireRegistration(scope);
+    mcpRoute(scope, options.mcp, { streams });
+  });
   return app;
 }

@@ -5,7 +5,7 @@ import { openApp } from './open-app.js';
 import { describeApi } from './openapi.js';
 import { openService } from './open-service.js';
 import { openParts } from './server-parts.js';
-import { checkOptions, SERVER_ROLES, type ServerOptions } from './server-options.js';
+import { checkOptions, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } from './server-options.js';
 import { pageRoutes } from './page.js';
 import { showRootPage } from './root-page.js';
 import { responseRoutes } from '../responses/index.js';
@@ -33,8 +33,8 @@ import { threadRoutes } from './routes/threads.js';
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   checkOptions(options);
-  const limits = accessLimits(options.limits);
-  const { app, routes } = await openApp(options, limits);
+  const limits = accessLimits(options.limits, options.workers ?? DEFAULT_WORKERS);
+  const app = await openApp(options, limits);
   await describeApi(app);
   const service = openService(app, options, {
     ...(await openParts(options, [options.auth.token ?? '', ...(options.secrets ?? [])])),
@@ -42,6 +42,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   const { roles = SERVER_ROLES } = options;
   await app.register(async (scope) => {
+    service.streams.requireRegistration(scope);
     healthRoutes(scope, service);
     metricsRoute(scope, service.metrics);
     if (!roles.includes('api')) return;
@@ -53,9 +54,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     approvalRoutes(scope, service);
     workspaceRuleRoute(scope, service);
     registryRoutes(scope, service);
-    if (options.mcp !== undefined) mcpRoute(scope, options.mcp);
+    if (options.mcp !== undefined) mcpRoute(scope, options.mcp, service);
     await scope.register((inner) => rootRoutes(inner, options));
-    await scope.register((inner) => responseRoutes(inner, service, routes), { prefix: '/v1' });
+    await scope.register((inner) => responseRoutes(inner, service), { prefix: '/v1' });
     imageRoute(scope, service);
     auditRoute(scope, service);
     changesRoute(scope, service);
@@ -73,8 +74,8 @@ async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: Serve
 }
 
 /**
- * The server as a request handler for Node's `http`, Express, Next and other apps that listen themselves. The app must
- * not read the body of a request before the handler. The server's `close` drains it as usual.
+ * The server as a request handler for Node's `http`, Express, Next and other apps that listen themselves. A body
+ * that the app has read before must be in `request.rawBody` or `request.body`. The server's `close` drains it as usual.
  */
 export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {

@@ -2,4 +2,4 @@ export type { AuthOptions } from './auth.js';
 export { createMcpServer, type McpServerOptions } from './create-mcp-server.js';
 export { createServer, nodeHandler } from './create-server.js';
 export { SERVER_ROLES, type ServerOptions, type ServerRole } from './server-options.js';
-export type { McpEndpoint } from './routes/mcp.js';
+export type { McpEndpoint, McpRequestOptions } from './routes/mcp.js';

@@ -14,7 +14,7 @@ export class KnownRoutes {
   }
 
   /** The methods of a path; empty if no route has this path. */
-  methodsOf(path: string): string[] {
+  pathMethods(path: string): string[] {
     const parts = path.split('/');
     const found = [...this.#methods].filter(([url]) => fits(url.split('/'), parts));
     return [...new Set(found.flatMap(([, methods]) => [...methods]))].toSorted();

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { jsonTextProblem, MAX_JSON_DEPTH } from '@toolscript/core/internal';
 import fastify, { LogController, type FastifyInstance } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import type { AccessLimits } from '../access/index.js';
@@ -6,24 +7,25 @@ import { redactedLogger } from '../observability/index.js';
 import { guard } from './auth.js';
 import { answerBrokenRequest } from './connection-problems.js';
 import { KnownRoutes } from './known-routes.js';
-import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB } from './problems.js';
+import { limitLargeReads } from './large-reads.js';
+import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB, ProblemError } from './problems.js';
 import type { ServerOptions } from './server-options.js';
+import { unreadBody } from './read-body.js';
+import { closeUnreadBody } from './unread-body.js';
 
 /** Maximum size of a request's headers, in bytes. */
 const HEADERS_LIMIT = 16 * 1024;
+
+/** Limits of a JSON body, before it is parsed. */
+const BODY_LIMITS = { levels: MAX_JSON_DEPTH, values: 200_000 };
 
 /** The interval between checks for requests that arrive too slowly, in ms. */
 const SLOW_CHECK_MS = 1_000;
 
 export type AppOptions = Pick<ServerOptions, 'auth' | 'logger' | 'secrets' | 'basePath'>;
 
-export interface OpenApp {
-  readonly app: FastifyInstance;
-  readonly routes: KnownRoutes;
-}
-
 /** An app without routes. It checks every request as `guard` describes. */
-export async function openApp(options: AppOptions, limits: AccessLimits): Promise<OpenApp> {
+export async function openApp(options: AppOptions, limits: AccessLimits): Promise<FastifyInstance> {
   const { trustedProxies = [] } = options.auth;
   const app = fastify({
     logger: redactedLogger(options.logger, [options.auth.token, ...(options.secrets ?? [])]),
@@ -50,11 +52,14 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
   // Responses are not validated: tests compare them with the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
   acceptJsonAlone(app);
+  app.addHook('preParsing', async ({ raw }, _reply, payload) => unreadBody(raw, payload));
   const routes = new KnownRoutes(app);
-  answerWithProblems(app, routes);
+  answerWithProblems(app);
+  app.addHook('onSend', async (request, reply) => closeUnreadBody(request, reply));
   dropStalledReaders(app, limits);
-  await guard(app, options.auth, limits);
-  return { app, routes };
+  await guard(app, options.auth, limits, routes);
+  limitLargeReads(app, limits);
+  return app;
 }
 
 /**
@@ -69,9 +74,13 @@ function dropStalledReaders(app: FastifyInstance, { stallTimeoutMs }: AccessLimi
   });
 }
 
+/** Removes the base path, which consists of whole segments. The app around the server may have removed it. */
 function withoutBase(url: string, basePath: string): string {
-  const rest = url.startsWith(basePath) ? url.slice(basePath.length) : url;
-  return rest.startsWith('/') ? rest : `/${rest}`;
+  const base = basePath.replace(/\/$/u, '');
+  const rest = url.startsWith(base) ? url.slice(base.length) : url;
+  // defence: base-path-of-whole-segments
+  if (rest.startsWith('/')) return rest;
+  return rest === '' || rest.startsWith('?') || !url.startsWith('/') ? `/${rest}` : url;
 }
 
 /** Accepts only JSON. Treats an empty body as missing, because some clients set the content type of every request. */
@@ -79,7 +88,10 @@ function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null);
-    else void parse(request, body as string, done);
+    if (body === '') return done(null);
+    const problem = jsonTextProblem(body as string, BODY_LIMITS);
+    // defence: bodies-are-measured-before-parsing
+    if (problem !== undefined) return done(new ProblemError(400, `The body ${problem}. Send a smaller one.`));
+    return void parse(request, body as string, done);
   });
 }

@@ -3,9 +3,17 @@ import type { EventLog } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { AccessLimits } from '../access/index.js';
 import { observeRuns, requestObserver, ServiceMetrics } from '../observability/index.js';
-import { ownOwner, PERSISTENCE_GROUP, PersistenceWorker, RunCleaner, RunWorker } from '../runs/index.js';
-import { RunProjector, type Projection } from '../projections/index.js';
+import {
+  ownOwner,
+  PERSISTENCE_GROUP,
+  PersistenceWorker,
+  RunCleaner,
+  RunProjector,
+  RunWorker,
+  type Projection,
+} from '@toolscript/service';
 import { OpenStreams } from './open-streams.js';
+import { RequestAudit } from './request-audit.js';
 import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } from './server-options.js';
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
@@ -33,20 +41,19 @@ export function openService(
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;
-  const sandbox = sandboxOf(options);
+  const sandbox = sharedSandbox(options);
   const copiedBy = isPersistedElsewhere || projection !== undefined ? PERSISTENCE_GROUP : undefined;
   const metrics = new ServiceMetrics({ stores, log, copiedBy, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
   const common = { stores, log, scripts, projection, onFault };
-  const maxPerPrincipal = options.limits?.runsPerPrincipal;
   const settings = {
     ...common,
     agents,
     owner,
     size: workers,
     workspaces,
-    maxPerPrincipal,
+    maxPerPrincipal: limits.runsPerPrincipal,
     observe,
     isPersistedElsewhere,
   };
@@ -64,9 +71,11 @@ export function openService(
     metrics,
     limits,
     audit,
+    requestAudit: new RequestAudit(audit),
     rules: options.rules,
     isDraining: false,
   };
+  service.requestAudit.observe(app);
   app.addHook('onResponse', requestObserver(metrics, options.logRequests === true ? 'info' : 'debug'));
   workWhileOpen(app, service, { persistence, drainMs: options.drainMs ?? DEFAULT_DRAIN_MS });
   app.addHook('onClose', () => parts.close());
@@ -93,7 +102,7 @@ function workWhileOpen(app: FastifyInstance, service: Service, { persistence, dr
   });
 }
 
-function sandboxOf({ harness, sandbox }: ServerOptions): ServerOptions['sandbox'] {
+function sharedSandbox({ harness, sandbox }: ServerOptions): ServerOptions['sandbox'] {
   const shared = harness?.runtime;
   return sandbox ?? (typeof shared === 'object' ? shared : undefined);
 }
@@ -139,12 +148,12 @@ async function warnOperator(app: FastifyInstance, log: EventLog): Promise<void> 
 }
 
 async function endStreams(streams: OpenStreams): Promise<void> {
-  await emptied(streams, STREAM_END_MS);
+  await untilEmpty(streams, STREAM_END_MS);
   streams.abortAll();
-  await emptied(streams, STREAM_END_MS);
+  await untilEmpty(streams, STREAM_END_MS);
 }
 
 /** Waits until the set is empty, for at most `ms`. */
-async function emptied(set: { readonly size: number }, ms: number): Promise<void> {
+async function untilEmpty(set: { readonly size: number }, ms: number): Promise<void> {
   for (const end = performance.now() + ms; set.size > 0 && performance.now() < end;) await delay(10);
 }

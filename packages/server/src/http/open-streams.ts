@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
 import { tooMany } from './rate-limits.js';
 
@@ -8,14 +10,18 @@ const KEY_CHECK_MS = 1_000;
 const RETRY_S = 10;
 
 /**
- * The open event streams, with a maximum for each principal. The streams of a key end when the key expires or is
- * revoked.
+ * Everything that stays open: responses, with a maximum for each principal, and sessions, whose owner limits them. Each
+ * ends when the key that has opened it expires or is revoked.
  */
 export class OpenStreams {
   readonly #limit: number;
   readonly #keys: Pick<ApiKeyStore, 'get'> | undefined;
   readonly #callers = new Map<AbortController, Caller>();
   readonly #counts = new Map<string, number>();
+  /** The sessions, by the function that ends each. */
+  readonly #sessions = new Map<() => void, Caller>();
+  /** Each request has its own caller. */
+  readonly #registered = new WeakSet<Caller>();
   #checking: NodeJS.Timeout | undefined;
 
   constructor({ streamsPerPrincipal }: AccessLimits, keys: Pick<ApiKeyStore, 'get'> | undefined) {
@@ -23,19 +29,21 @@ export class OpenStreams {
     this.#keys = keys;
   }
 
+  /** The number of open responses. */
   get size(): number {
     return this.#callers.size;
   }
 
   /** Adds a stream. Throws a problem with status 429 if the principal has too many. `controller` ends the stream. */
-  add({ principal, ...caller }: Caller, controller: AbortController): void {
-    const count = this.#counts.get(principal) ?? 0;
+  add(caller: Caller, controller: AbortController): void {
+    const count = this.#counts.get(caller.principal) ?? 0;
     // defence: streams-of-a-principal
     if (count >= this.#limit)
       throw tooMany(`You have ${this.#limit} event streams open, the maximum. Close one of them.`, RETRY_S);
-    this.#counts.set(principal, count + 1);
-    this.#callers.set(controller, { principal, ...caller });
-    this.#checking ??= setInterval(() => void this.#endRevoked(), KEY_CHECK_MS).unref();
+    this.#counts.set(caller.principal, count + 1);
+    this.#callers.set(controller, caller);
+    this.#registered.add(caller);
+    this.#watchKeys();
   }
 
   delete(controller: AbortController): void {
@@ -45,20 +53,71 @@ export class OpenStreams {
     const left = this.#counts.get(principal)! - 1;
     if (left === 0) this.#counts.delete(principal);
     else this.#counts.set(principal, left);
-    if (this.#callers.size > 0) return;
-    clearInterval(this.#checking);
-    this.#checking = undefined;
+    this.#watchKeys();
+  }
+
+  /** Adds the response to a request as a stream, until its connection closes. The end of its key destroys the connection. */
+  addResponse(caller: Caller, { raw }: FastifyReply): void {
+    const controller = new AbortController();
+    this.add(caller, controller);
+    controller.signal.addEventListener('abort', () => raw.destroy(), { once: true });
+    raw.once('close', () => this.delete(controller));
+  }
+
+  /** Adds a session that `end` ends. Returns a function to call after its end. */
+  addSession(caller: Caller, end: () => void): () => void {
+    this.#sessions.set(end, caller);
+    this.#watchKeys();
+    return () => {
+      this.#sessions.delete(end);
+      this.#watchKeys();
+    };
   }
 
   abortAll(): void {
     for (const controller of this.#callers.keys()) controller.abort();
   }
 
+  /**
+   * Fails each request whose response stays open although the request is not registered. Covers the routes that are
+   * registered after this call. A public route has no caller, and its answers are files.
+   */
+  requireRegistration(app: FastifyInstance): void {
+    app.addHook('onRequest', async (request, reply) => {
+      const hijack = reply.hijack.bind(reply);
+      reply.hijack = () => {
+        this.#requireRegistered(request);
+        return hijack();
+      };
+    });
+    app.addHook('onSend', async (request, _reply, payload) => {
+      if (isStream(payload)) this.#requireRegistered(request);
+    });
+  }
+
+  #requireRegistered({ method, routeOptions: { url, config }, caller }: FastifyRequest): void {
+    if (config.scope === 'public') return;
+    // defence: open-responses-are-registered
+    if (!this.#registered.has(caller))
+      throw new Error(`${method} ${url} keeps its response open. Add the response to OpenStreams first.`);
+  }
+
+  #watchKeys(): void {
+    if (this.#callers.size + this.#sessions.size > 0) {
+      this.#checking ??= setInterval(() => void this.#endRevoked(), KEY_CHECK_MS).unref();
+      return;
+    }
+    clearInterval(this.#checking);
+    this.#checking = undefined;
+  }
+
   async #endRevoked(): Promise<void> {
-    const keyIds = new Set([...this.#callers.values()].flatMap(({ keyId }) => keyId ?? []));
+    const keyIds = new Set([...this.#callers.values(), ...this.#sessions.values()].flatMap(({ keyId }) => keyId ?? []));
     for (const keyId of keyIds) {
       if (await this.#isUsable(keyId)) continue;
       for (const [controller, caller] of this.#callers) if (caller.keyId === keyId) controller.abort();
+      // defence: sessions-end-with-their-key
+      for (const [end, caller] of this.#sessions) if (caller.keyId === keyId) end();
     }
   }
 
@@ -71,4 +130,8 @@ export class OpenStreams {
       return true;
     }
   }
+}
+
+function isStream(payload: unknown): boolean {
+  return payload instanceof Readable || payload instanceof ReadableStream || payload instanceof Response;
 }

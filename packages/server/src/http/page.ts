@@ -49,9 +49,8 @@ const VIEWS = ['/', '/threads/:threadId', '/settings', '/settings/:section'] as 
 export async function pageRoutes(app: FastifyInstance, folder: string, basePath: string): Promise<void> {
   const root = resolve(folder);
   const index = join(root, 'index.html');
-  if (!existsSync(index))
-    throw new ToolscriptUsageError(`createServer: page is ${root}, which has no index.html. Build the page first.`);
-  const html = readFileSync(index, 'utf8').replace('<base href="/" />', `<base href="${escaped(basePath)}/" />`);
+  if (!existsSync(index)) throw new ToolscriptUsageError('PAGE_NOT_BUILT', { root });
+  const html = readFileSync(index, 'utf8').replace('<base href="/" />', `<base href="${escapedHtml(basePath)}/" />`);
   const options = { config: { scope: 'public' as const }, schema: { hide: true } };
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, scope: 'public' };
@@ -83,6 +82,6 @@ function setFileHeaders(response: { setHeader(name: string, value: string): unkn
   response.setHeader('cache-control', isHashed ? `public, max-age=${ONE_YEAR_S}, immutable` : 'no-cache');
 }
 
-function escaped(text: string): string {
+function escapedHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

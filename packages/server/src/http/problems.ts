@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { KnownRoutes } from './known-routes.js';
+import { closeUnreadBody } from './unread-body.js';
 
 /** Maximum size of a request's body, in MiB. */
 export const MAX_BODY_MIB = 8;
@@ -57,14 +58,14 @@ export class ProblemError extends Error {
   }
 }
 
-export function notFound(kind: string, id: string): ProblemError {
+export function notFoundProblem(kind: string, id: string): ProblemError {
   return new ProblemError(
     404,
     `You have no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id, and the user of your token.`,
   );
 }
 
-export function problemOf(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}): Problem {
+export function problemDocument(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}): Problem {
   return { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail, ...more };
 }
 
@@ -74,28 +75,28 @@ function sendProblem(reply: FastifyReply, { status, message, more, headers }: Pr
     .headers(headers)
     .type('application/problem+json')
     .serializer((body: unknown) => JSON.stringify(body))
-    .send(problemOf(status, message, more));
+    .send(problemDocument(status, message, more));
 }
 
 /** Answers every error of a route with a problem document. The answer to an internal error reveals no internals. */
-export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): void {
+export function answerWithProblems(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemErrorOf(error as FastifyError);
+    const problem = requestProblem(error as FastifyError);
     if (problem.status >= 500)
       request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
     return sendProblem(reply, problem);
   });
-  app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));
 }
 
 /** Answers a failure that precedes routing, such as a path that cannot be decoded, with a problem document. */
-export function answerFrameworkError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  void sendProblem(reply, problemErrorOf(error));
+export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  closeUnreadBody(request, reply);
+  void sendProblem(reply, requestProblem(error));
 }
 
 export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoutes): ProblemError {
   const path = url.split('?')[0]!.slice(0, 200);
-  const methods = routes.methodsOf(path);
+  const methods = routes.pathMethods(path);
   if (methods.length > 0) {
     const allow = methods.join(', ');
     return new ProblemError(405, `${path} does not accept ${method}. Use ${allow}.`, {}, { allow });
@@ -108,13 +109,14 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   ToolscriptUsageError: 400,
   InvalidCursorError: 400,
   NotFoundError: 404,
+  StorageLimitError: 409,
   ThreadBusyError: 409,
   IdempotencyConflictError: 409,
   StoreUnavailableError: 503,
 };
 
 /** Converts any error of a request to a problem that is safe to show to the client. */
-export function problemErrorOf(error: FastifyError): ProblemError {
+export function requestProblem(error: FastifyError): ProblemError {
   if (error instanceof ProblemError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) return invalidRequest(error);
   const known = STATUS_OF[error.name];
@@ -125,7 +127,7 @@ export function problemErrorOf(error: FastifyError): ProblemError {
     );
   if (known !== undefined) return new ProblemError(known, sentence(error.message));
   const { statusCode = 500 } = error;
-  if (statusCode < 500) return new ProblemError(statusCode, detailOf(error));
+  if (statusCode < 500) return new ProblemError(statusCode, requestErrorDetail(error));
   return new ProblemError(
     500,
     'The request failed because of a fault of the server. Look for the error in the log of the server.',
@@ -136,7 +138,7 @@ function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-function detailOf({ code, message }: FastifyError): string {
+function requestErrorDetail({ code, message }: FastifyError): string {
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return 'The body must be JSON. Send it with "Content-Type: application/json".';

@@ -34,13 +34,13 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
     async countAddress(request) {
       // Requests from this machine are not counted, because all clients of a proxy on this machine share an address.
       if (isLoopback(request.ip)) return;
-      const waitS = exceeded(await ofAddress(request));
+      const waitS = secondsToWait(await ofAddress(request));
       // defence: requests-of-an-address
       if (waitS !== undefined)
         throw tooMany(`Your address sends more than ${limits.requestsPerAddress} requests a minute.`, waitS);
     },
     async countFailure(request, detail) {
-      const waitS = exceeded(await ofFailures(request));
+      const waitS = secondsToWait(await ofFailures(request));
       // defence: failures-of-an-address
       if (waitS !== undefined)
         return tooMany('Your address has sent too many requests without a valid token. Correct the token.', waitS);
@@ -48,7 +48,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
     },
     async countPrincipal(request, { principal }) {
       principals.set(request, principal);
-      const waitS = exceeded(await ofPrincipal(request));
+      const waitS = secondsToWait(await ofPrincipal(request));
       // defence: requests-of-a-principal
       if (waitS !== undefined)
         throw tooMany(`You send more than ${limits.requestsPerPrincipal} requests a minute.`, waitS);
@@ -56,10 +56,10 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
   };
 }
 
-type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
+type RequestCount = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
 
 /** The seconds to wait; undefined if the count is within the limit. */
-function exceeded(counted: Counted): number | undefined {
+function secondsToWait(counted: RequestCount): number | undefined {
   return !counted.isAllowed && counted.isExceeded ? Math.max(1, counted.ttlInSeconds) : undefined;
 }
 

@@ -3,14 +3,14 @@ import {
   ApprovalSchema as StoredApprovalSchema,
   DecisionSchema,
   ImagePartSchema,
-  MAX_PAGE,
   OutputItemSchema,
   RunStateSchema,
   ThreadSchema as StoredThreadSchema,
 } from '@toolscript/core/protocol';
+import { MAX_PAGE } from '@toolscript/core/ports';
 import { z } from 'zod';
 import { ApiKeyDraftSchema, ApiKeySchema as StoredKeySchema } from '../access/index.js';
-import { RunOverridesSchema } from '../runs/index.js';
+import { LOCAL_PRINCIPAL, RunOverridesSchema } from '@toolscript/service';
 
 /** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
 
@@ -57,7 +57,7 @@ export const SubmitBodySchema = z
     branchBefore: IdSchema.optional(),
     /** Default: the thread's agent, or else the server's default agent. */
     agentId: z.string().min(1).max(64).optional(),
-    /** Replaces the agent's own model. */
+    /** Replaces the agent's own model by another one that the agent allows. */
     model: z.string().min(1).max(256).optional(),
     overrides: RunOverridesSchema.optional(),
   })
@@ -136,6 +136,8 @@ export const AgentSchema = z.object({
   name: z.string(),
   description: z.string().optional(),
   model: z.string().optional(),
+  /** The models that a prompt may choose. */
+  models: z.array(z.string()),
   /** True for the default agent. A new thread uses this agent if the prompt has no `agentId`. */
   isDefault: z.boolean(),
   /** The reason why the agent cannot work now, and the fix. */
@@ -198,14 +200,32 @@ export const UndoReportSchema = z.object({
 });
 
 export const AuditEntrySchema = z.looseObject({
-  type: z.enum(['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked', 'undo']),
+  type: z.enum([
+    'decision',
+    'approval',
+    'call_started',
+    'call_ended',
+    'run_submitted',
+    'run_cancelled',
+    'thread_renamed',
+    'thread_deleted',
+    'file_deleted',
+    'rule_deleted',
+    'mcp_call',
+    'key_added',
+    'key_revoked',
+    'undo',
+  ]),
   at: z.string(),
+  /** The owner of what was changed. */
   principal: z.string(),
+  /** Who sent the request, or used the command. Entries about the calls of a script have none. */
+  actor: z.object({ principal: z.string(), keyId: z.string().optional(), address: z.string().optional() }).optional(),
   threadId: z.string().optional(),
   turnId: z.string().optional(),
   runId: z.string().optional(),
   scriptId: z.string().optional(),
-  /** Entries about API keys and undos have no call. */
+  /** Entries about other changes than calls have no call. */
   callId: z.string().optional(),
   tool: z.string().optional(),
 });
@@ -217,13 +237,22 @@ export const ApiKeySchema = StoredKeySchema.omit({ sha256: true }).extend({
 
 export const NewApiKeySchema = ApiKeySchema.extend({ token: z.string() });
 
+function isOfOther({ name, principal = name }: { readonly name: string; readonly principal?: string | undefined }) {
+  // defence: local-principal-is-reserved
+  if (principal === LOCAL_PRINCIPAL) return false;
+  return true;
+}
+
 export const NewKeyBodySchema = ApiKeyDraftSchema.extend({
   /** The owner of the data that the key can access. Default: the key's name. */
   principal: ApiKeyDraftSchema.shape.principal.optional(),
+}).refine(isOfOther, {
+  message: `is "${LOCAL_PRINCIPAL}", which is this machine's user. Choose another principal`,
+  path: ['principal'],
 });
 
 export const RuleSchema = z.object({ ruleId: z.string(), covers: z.string(), rememberedAt: z.number() });
 
-export function pageOf<Item extends z.ZodType>(item: Item) {
+export function pageSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), next: z.string().optional() });
 }

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import { fileStore, memoryStore, obtainKeyFile, type HarnessOptions } from '@toolscript/core';
+import { fileStore, memoryStore, type HarnessOptions } from '@toolscript/core';
+import { obtainKeyFile, suspensionSeal } from '@toolscript/core/internal';
 import type { AgentConfig, AgentInput, SubAgentOptions } from '@toolscript/core/agent';
 import {
-  present,
   ToolscriptUsageError,
   type EventLog,
   type HarnessStore,
@@ -10,8 +10,8 @@ import {
   type ServiceStores,
 } from '@toolscript/core/protocol';
 import { AuditFile, memoryAudit, type AuditStore } from '../access/index.js';
-import { demoAgent, fixedAgents, HarnessAgents, type AgentDirectory, type ServedAgent } from '../agents/index.js';
-import { openDatabase, openEventLog } from '../stores/index.js';
+import { demoAgent, fixedAgents, HarnessAgents, type AgentDirectory, type ServedAgent } from '@toolscript/service';
+import { openDatabase, openEventLog } from '@toolscript/service/stores';
 
 /** The stores and agents of a server. */
 export interface ServerPartsOptions {
@@ -26,25 +26,27 @@ export interface ServerPartsOptions {
    * The live events of runs: `redis://…`, `rediss://…` for TLS, a URL in a form that `stores` accepts, or an open log.
    * Default: in the database of the stores.
    */
-  readonly events?: string | EventLog;
+  readonly events?: string | EventLog | undefined;
   /**
    * Scripts that are suspended or were interrupted. Default: in PostgreSQL, next to the file of libSQL, or in memory,
    * depending on `stores`.
    */
-  readonly scripts?: HarnessStore;
+  readonly scripts?: HarnessStore | undefined;
   /**
    * The audit log. Your own agents write to the store with `audit: store.append`. Default: next to the database file,
    * otherwise in memory.
    */
-  readonly audit?: AuditStore;
+  readonly audit?: AuditStore | undefined;
   /** The first agent is the default. If no agents are given, the server has only the demo agent. */
-  readonly agents?: readonly AgentInput[] | AgentDirectory;
+  readonly agents?: readonly AgentInput[] | AgentDirectory | undefined;
   /** The tools of `agents`, and all other options of `createHarness`. */
-  readonly harness?: Omit<HarnessOptions, 'store'>;
+  readonly harness?: Omit<HarnessOptions, 'store'> | undefined;
   /** Lets `agents` with sub-agents find prompts, files and models: `storedTexts(…)` of `@toolscript/tools`. */
-  readonly subAgents?: SubAgentOptions;
+  readonly subAgents?: SubAgentOptions | undefined;
   /** Creates the models of `agents`. See `HarnessAgentsOptions`. */
-  readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
+  readonly provider?:
+    | ((agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>)
+    | undefined;
 }
 
 export interface ServerParts {
@@ -84,19 +86,19 @@ export async function openParts(options: ServerPartsOptions, secrets: readonly s
   }
 }
 
-async function openStorage({ stores, events, scripts }: ServerPartsOptions, closers: (() => Promise<void>)[]) {
+async function openStorage({ stores, events, scripts, harness }: ServerPartsOptions, closers: (() => Promise<void>)[]) {
   const log = typeof events === 'string' ? await openEventLog(events) : events;
   if (log !== undefined && log !== events) closers.push(() => log.close());
   if (typeof stores !== 'string') {
-    if (log === undefined || scripts === undefined)
-      throw new ToolscriptUsageError(
-        'createServer: stores is already open, but events or scripts is missing. Pass all three.',
-      );
+    if (log === undefined || scripts === undefined) throw new ToolscriptUsageError('SERVER_STORES_INCOMPLETE');
     return { stores, log, scripts, folder: undefined, isShared: false };
   }
-  const opened = await openDatabase(stores);
-  closers.push(() => opened.close());
   const folder = stores.startsWith('libsql:') ? dirname(stores.slice('libsql:'.length)) : undefined;
+  const { suspensionKey } = sharedSuspensionKey(harness, folder);
+  const opened = await openDatabase(stores, {
+    seal: suspensionKey === undefined ? undefined : suspensionSeal(suspensionKey),
+  });
+  closers.push(() => opened.close());
   const kept = scripts ?? opened.scripts ?? (folder === undefined ? memoryStore() : fileStore(join(folder, 'scripts')));
   return {
     stores: opened.stores,
@@ -124,28 +126,28 @@ function openAgents(
   closers: (() => Promise<void>)[],
 ): AgentDirectory {
   if ('find' in agents && typeof agents.find === 'function' && 'list' in agents) return agents as AgentDirectory;
-  const key = keyOf(harness, folder);
+  const key = sharedSuspensionKey(harness, folder);
   const durable = { store: scripts, audit: audit.append, ...key };
   const demo = demoAgent(durable);
   closers.push(() => demo.close());
   const configured = agents as readonly AgentInput[];
   if (configured.length === 0) return fixedAgents([demo]);
-  if (harness === undefined)
-    throw new ToolscriptUsageError('createServer: agents need tools. Set { harness: { tools } }.');
-  if (isShared && harness.suspensionKey === undefined)
-    throw new ToolscriptUsageError(
-      'createServer: agents over PostgreSQL need harness.suspensionKey. Set the same secret of at least 32 bytes in all processes.',
-    );
+  if (harness === undefined) throw new ToolscriptUsageError('SERVER_AGENTS_WITHOUT_TOOLS');
+  if (isShared && harness.suspensionKey === undefined) throw new ToolscriptUsageError('SERVER_AGENTS_WITHOUT_KEY');
   const own = new HarnessAgents({
     agents: configured,
     harness: { ...durable, ...harness },
-    ...present({ subAgents, provider }),
+    subAgents,
+    provider,
   });
   closers.push(() => own.close());
   return withDemo(own, demo);
 }
 
-function keyOf(harness: ServerPartsOptions['harness'], folder: string | undefined) {
+function sharedSuspensionKey(
+  harness: ServerPartsOptions['harness'],
+  folder: string | undefined,
+): Pick<HarnessOptions, 'suspensionKey'> {
   if (harness?.suspensionKey !== undefined) return { suspensionKey: harness.suspensionKey };
   return folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
 }

@@ -1,10 +1,10 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { AccessLimits, AuditStore, RememberedRules } from '../access/index.js';
-import type { AgentDirectory } from '../agents/index.js';
-import type { Projection } from '../projections/index.js';
+import type { AgentDirectory, RunWorker } from '@toolscript/service';
+import type { Projection } from '@toolscript/service';
 import type { ServiceMetrics } from '../observability/index.js';
-import type { RunWorker } from '../runs/index.js';
 import type { OpenStreams } from './open-streams.js';
+import type { RequestAudit } from './request-audit.js';
 
 /** The services that the routes use. */
 export interface Service {
@@ -22,6 +22,7 @@ export interface Service {
   readonly limits: AccessLimits;
   readonly metrics: ServiceMetrics;
   readonly audit: AuditStore;
+  readonly requestAudit: RequestAudit;
   /** Undefined: the server cannot store a decision for the whole workspace. */
   readonly rules: RememberedRules | undefined;
   isDraining: boolean;

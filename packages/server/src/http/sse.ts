@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { Defined } from '@toolscript/core/internal';
 import type { StreamEvent } from '@toolscript/core/protocol';
 
 /** The interval between heartbeats of a stream, in ms. */
@@ -20,11 +21,11 @@ export interface EventStreamOptions {
   /** Aborted when the client disconnects or the server closes. */
   readonly controller: AbortController;
   /** Called before a client that reads too slowly is disconnected. */
-  readonly onDropped?: () => void;
+  readonly onDropped?: (() => void) | undefined;
   /** Replaces `HEARTBEAT_MS`. */
-  readonly heartbeatMs?: number;
+  readonly heartbeatMs?: number | undefined;
   /** Replaces `STALL_MS`. */
-  readonly stallMs?: number;
+  readonly stallMs?: number | undefined;
 }
 
 /**
@@ -36,11 +37,11 @@ export function sendEvents(
   events: AsyncIterable<StreamEvent>,
   options: EventStreamOptions,
 ): Promise<void> {
-  return sendFrames(reply, framesOf(events), options);
+  return sendFrames(reply, sseFrames(events), options);
 }
 
-async function* framesOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<string> {
-  for await (const event of events) yield frameOf(event);
+async function* sseFrames(events: AsyncIterable<StreamEvent>): AsyncGenerator<string> {
+  for await (const event of events) yield sseFrame(event);
 }
 
 /** Like `sendEvents`, for events that are already formatted as frames. */
@@ -74,18 +75,18 @@ export async function sendFrames(
   }
 }
 
-function frameOf(event: StreamEvent): string {
+function sseFrame(event: StreamEvent): string {
   return `id: ${event.seq}\nevent: ${event.payload.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Writes frames together if they arrive without a wait between them, and waits for a slow client. */
 class FrameWriter {
   readonly #raw: FastifyReply['raw'];
-  readonly #options: Required<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>;
+  readonly #options: Defined<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>;
   #chunk = '';
   #sending: Promise<void> | undefined;
 
-  constructor(raw: FastifyReply['raw'], options: Required<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>) {
+  constructor(raw: FastifyReply['raw'], options: Defined<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>) {
     this.#raw = raw;
     this.#options = options;
   }
@@ -109,7 +110,7 @@ class FrameWriter {
     while (this.#chunk !== '' && !this.#raw.destroyed) {
       const chunk = this.#chunk;
       this.#chunk = '';
-      if (!this.#raw.write(chunk)) await this.#drained();
+      if (!this.#raw.write(chunk)) await this.#untilDrained();
     }
     this.#sending = undefined;
   }
@@ -118,7 +119,7 @@ class FrameWriter {
    * Resolves when the client has read the buffered data, or has disconnected. Disconnects a client that reads too
    * slowly.
    */
-  async #drained(): Promise<void> {
+  async #untilDrained(): Promise<void> {
     const { onDropped, stallMs } = this.#options;
     const drop = () => {
       onDropped();

@@ -1,16 +1,8 @@
 import type { ToolCatalog } from '@toolscript/core';
-import {
-  fileAbout,
-  present,
-  type Approval,
-  type DocumentInfo,
-  type OutputItem,
-  type Run,
-  type Thread,
-  type Tool,
-  type TurnItems,
-} from '@toolscript/core/protocol';
-import type { ServedAgent } from '../agents/index.js';
+import { fileAbout } from '@toolscript/core/internal';
+import type { DocumentInfo } from '@toolscript/core/ports';
+import type { Approval, OutputItem, Run, Thread, Tool } from '@toolscript/core/protocol';
+import { allowedModels, type ServedAgent } from '@toolscript/service';
 
 /** The API's form of stored records. */
 
@@ -21,21 +13,12 @@ export function threadView({ principal: _principal, workspace: _workspace, ...th
 export function fileView(info: DocumentInfo) {
   const { title, contentType, source } = fileAbout(info);
   const { name: fileKey, version, bytes, createdAt, expiresAt } = info;
-  const from = source && { kind: source.kind, ...present({ url: source.url }) };
-  return { fileKey, version, bytes, createdAt, ...present({ title, contentType, source: from, expiresAt }) };
-}
-
-export function wholeThreadView(thread: Thread, turns: readonly TurnItems[], operations: 'summary' | 'full') {
-  const items = turns.flatMap((turn) => turn.items);
-  return {
-    ...threadView(thread),
-    runs: turns.map(({ runId, turnId, state }) => ({ runId, turnId, status: state })),
-    items: operations === 'full' ? items : items.map(summaryOf),
-  };
+  const from = source && { kind: source.kind, url: source.url };
+  return { fileKey, version, bytes, createdAt, title, contentType, source: from, expiresAt };
 }
 
 /** The item with its operations, but without their inputs and results. */
-function summaryOf(item: OutputItem): OutputItem {
+export function itemSummary(item: OutputItem): OutputItem {
   if (item.type !== 'script_execution_output') return item;
   const operations = item.operations.map(({ input: _input, result: _result, ...operation }) => operation);
   return { ...item, operations: operations as typeof item.operations };
@@ -43,7 +26,7 @@ function summaryOf(item: OutputItem): OutputItem {
 
 export function runView(run: Run) {
   const { runId, turnId, threadId, state, options, createdAt, updatedAt, cancelRequestedAt, error } = run;
-  const { agentId } = options as { agentId?: string };
+  const { agentId } = options as { agentId?: string | undefined };
   return {
     runId,
     turnId,
@@ -51,9 +34,9 @@ export function runView(run: Run) {
     status: state,
     createdAt,
     updatedAt,
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(cancelRequestedAt === undefined ? {} : { cancelRequestedAt }),
-    ...(error === undefined ? {} : { error }),
+    agentId,
+    cancelRequestedAt,
+    error,
   };
 }
 
@@ -67,10 +50,11 @@ export function agentView({ config, problem }: ServedAgent, isDefault: boolean) 
   return {
     agentId: slug,
     name,
-    ...(description === undefined ? {} : { description }),
-    ...(provider === undefined ? {} : { model: provider.model }),
+    description,
+    model: provider?.model,
+    models: allowedModels(config),
     isDefault,
-    ...(problem === undefined ? {} : { problem }),
+    problem,
     capabilities: { carrier, maxTurns, ...Object.fromEntries(optional) },
   };
 }
@@ -85,7 +69,7 @@ export function toolView(
     effect,
     approval: typeof approval === 'function' ? 'depends' : approval,
     inputSchema,
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    outputSchema,
     declaration: catalog.describe(name) ?? '',
   };
 }

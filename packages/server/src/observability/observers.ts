@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { ObserveRun, RunObserver } from '../runs/index.js';
+import type { Caller } from '../access/index.js';
+import type { ObserveRun, RunObserver } from '@toolscript/service';
 import { LoggedRun } from './run-log.js';
 import type { ServiceMetrics } from './service-metrics.js';
 
@@ -35,10 +36,13 @@ export function requestObserver(
   level: 'info' | 'debug',
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
-    const { method, routeOptions, params } = request;
+    const { method, routeOptions, params, ip } = request;
+    // A request without a valid token has no caller.
+    const { principal, keyId } = (request.caller as Caller | null) ?? {};
     const { statusCode: status, elapsedTime } = reply;
     const route = routeOptions.url;
     metrics.requestEnded({ method, route, status, seconds: elapsedTime / 1000 });
-    request.log[level]({ method, route, ...(params as object), status, ms: Math.round(elapsedTime) }, 'request');
+    const actor = { principal, keyId, address: ip };
+    request.log[level]({ method, route, ...(params as object), actor, status, ms: Math.round(elapsedTime) }, 'request');
   };
 }

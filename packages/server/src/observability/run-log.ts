@@ -1,7 +1,7 @@
-import { readTraceContext, type EventPayload, type Run, type StreamEvent } from '@toolscript/core/protocol';
+import { readTraceContext } from '@toolscript/core/internal';
+import type { EventPayload, Run, StreamEvent } from '@toolscript/core/protocol';
 import type { FastifyBaseLogger } from 'fastify';
-import type { OpenedAgent } from '../agents/index.js';
-import type { RunObserver, WorkEnd } from '../runs/index.js';
+import type { OpenedAgent, RunObserver, WorkEnd } from '@toolscript/service';
 
 /**
  * Logs the work on a run. `info`: the start and the end of the work, and approvals; `warn`: failures; `debug`: each

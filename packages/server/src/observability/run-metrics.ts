@@ -1,14 +1,13 @@
 import {
   FINAL_RUN_STATES,
   RunReasonSchema,
-  subAgentEvent,
   type EventPayload,
   type Run,
   type StreamEvent,
 } from '@toolscript/core/protocol';
+import { subAgentEvent } from '@toolscript/core/stream';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { OpenedAgent } from '../agents/index.js';
-import type { RunObserver, WorkEnd } from '../runs/index.js';
+import type { OpenedAgent, RunObserver, WorkEnd } from '@toolscript/service';
 
 /** Maximum number of tool names that are used as labels. Further names count as `other`. */
 const MAX_TOOLS = 200;
@@ -153,7 +152,7 @@ class MeasuredRun implements RunObserver {
       case 'approval_requested':
         return this.#noteRequest(event);
       case 'approval_resolved':
-        return this.#decided(payload, timestamp);
+        return this.#countDecision(payload, timestamp);
       case 'response_done':
         this.#metrics.tokens.inc({ type: 'input' }, payload.usage?.input_tokens ?? 0);
         return this.#metrics.tokens.inc({ type: 'output' }, payload.usage?.output_tokens ?? 0);
@@ -194,18 +193,18 @@ class MeasuredRun implements RunObserver {
 
   #callDone({ operation }: Extract<EventPayload, { type: 'tool_call_done' }>): void {
     const { tool, status, duration_ms: ms } = operation;
-    // defence: metrics-without-content, without it: const label = tool;
+    // defence: metrics-without-content
     const label = this.#tools.has(tool) ? this.#metrics.toolLabel(tool) : OTHER;
     this.#metrics.toolSeconds.observe({ tool: label, status }, ms / 1000);
   }
 
-  #noteRequest({ payload, timestamp }: StreamEvent): void {
+  #noteRequest({ payload }: StreamEvent): void {
     if (payload.type !== 'approval_requested') return;
-    const { approval_id: id, created_at: at = timestamp } = payload.approval;
+    const { approval_id: id, created_at: at } = payload.approval;
     this.#askedAt.set(id, at);
   }
 
-  #decided(payload: Extract<EventPayload, { type: 'approval_resolved' }>, at: number): void {
+  #countDecision(payload: Extract<EventPayload, { type: 'approval_resolved' }>, at: number): void {
     const { approval_id: id, decision, by } = payload;
     this.#metrics.approvals.inc({ decision, by });
     const askedAt = this.#askedAt.get(id);

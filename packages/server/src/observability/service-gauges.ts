@@ -1,4 +1,4 @@
-import type { SandboxStats } from '@toolscript/core/protocol';
+import type { SandboxStats } from '@toolscript/core/ports';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 

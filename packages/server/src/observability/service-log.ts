@@ -9,7 +9,7 @@ const DEFAULT_LOGGER: Exclude<Logger, boolean | undefined> = { level: 'warn', st
 /**
  * The options of pino, with a redactor that removes secrets from every line before the line reaches its destination.
  */
-export function redactedLogger(logger: Logger, secrets: readonly (string | undefined)[]): Logger {
+export function redactedLogger(logger: Logger, secrets: readonly (string | undefined)[]): NonNullable<Logger> {
   if (logger === false) return false;
   const options = logger === true ? {} : (logger ?? DEFAULT_LOGGER);
   const redact = lineRedactor(secrets);

@@ -17,13 +17,13 @@ export class ServiceMetrics {
   readonly runs: RunMetrics;
   readonly #registry = new Registry();
   readonly #readStores: () => Promise<void>;
-  readonly #dropped: Counter;
+  readonly #droppedCounter: Counter;
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
 
   constructor(sources: GaugeSources) {
     const registers = [this.#registry];
     this.runs = new RunMetrics(this.#registry);
-    this.#dropped = new Counter({
+    this.#droppedCounter = new Counter({
       name: 'toolscript_stream_clients_dropped_total',
       help: 'Clients that read their stream too slowly, and were dropped.',
       registers,
@@ -48,7 +48,7 @@ export class ServiceMetrics {
   }
 
   streamDropped(): void {
-    this.#dropped.inc();
+    this.#droppedCounter.inc();
   }
 
   requestEnded({ method, route, status, seconds }: EndedRequest): void {

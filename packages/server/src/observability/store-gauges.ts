@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  MAX_PAGE,
-  type Approval,
-  type EventLog,
-  type Run,
-  type RunState,
-  type RunStore,
-  type ServiceStores,
-  type ThreadStore,
+import { MAX_PAGE } from '@toolscript/core/ports';
+import type {
+  Approval,
+  EventLog,
+  Run,
+  RunState,
+  RunStore,
+  ServiceStores,
+  ThreadStore,
 } from '@toolscript/core/protocol';
 import { Gauge, type Registry } from 'prom-client';
 
@@ -56,7 +56,7 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
     const queued = await listRuns(runs, 'queued');
     states.set({ state: 'queued' }, queued.length);
     for (const state of ['running', 'suspended'] as const) states.set({ state }, (await listRuns(runs, state)).length);
-    age.set(ageOf(queued.length === 0 ? undefined : Math.min(...queued.map(({ updatedAt }) => updatedAt))));
+    age.set(ageSeconds(queued.length === 0 ? undefined : Math.min(...queued.map(({ updatedAt }) => updatedAt))));
     pending.set((await listPending(threads)).length);
   });
 }
@@ -89,13 +89,13 @@ function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => P
     if (copiedBy === undefined) return;
     const { runs, oldestAt, deadLetters } = await log.lag(copiedBy);
     pending.set(runs);
-    age.set(ageOf(oldestAt));
+    age.set(ageSeconds(oldestAt));
     dead.set(deadLetters);
   });
 }
 
 /** The time since `at`, in s; 0 if `at` is undefined. */
-function ageOf(at: number | undefined): number {
+function ageSeconds(at: number | undefined): number {
   return at === undefined ? 0 : Math.max(0, Date.now() - at) / 1000;
 }
 
@@ -134,11 +134,14 @@ function listPending(threads: ThreadStore): Promise<Approval[]> {
 }
 
 async function firstRows<Row>(
-  read: (query: { limit: number; after?: string }) => Promise<{ rows: readonly Row[]; next: string | undefined }>,
+  read: (query: {
+    limit: number;
+    after?: string | undefined;
+  }) => Promise<{ rows: readonly Row[]; next: string | undefined }>,
 ): Promise<Row[]> {
   const found: Row[] = [];
   for (let after: string | undefined; found.length < MAX_COUNTED;) {
-    const { rows, next } = await read({ limit: MAX_PAGE, ...(after === undefined ? {} : { after }) });
+    const { rows, next } = await read({ limit: MAX_PAGE, after });
     found.push(...rows);
     if (next === undefined) break;
     after = next;

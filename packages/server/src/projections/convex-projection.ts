@@ -1,7 +1,9 @@
-import { limitedSignal, StoreUnavailableError, ToolscriptUsageError } from '@toolscript/core/protocol';
+import { limitedSignal } from '@toolscript/core/internal';
+import { StoreUnavailableError } from '@toolscript/core/ports';
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { ConvexHttpClient } from 'convex/browser';
 import type { FunctionReference } from 'convex/server';
-import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
+import type { ProjectedItem, ProjectedRun, Projection } from '@toolscript/service';
 
 /**
  * Maximum number of UTF-16 units in one part. A unit takes at most three bytes, so a part fits into a Convex document
@@ -42,11 +44,8 @@ interface WireItem {
  * unencrypted URL, for a short secret, and if the package `convex` is not installed.
  */
 export async function openConvexProjection({ url, secret }: ConvexProjectionOptions): Promise<Projection> {
-  const place = addressOf(url);
-  if (secret.length < MIN_SECRET)
-    throw new ToolscriptUsageError(
-      `The secret of the Convex deployment needs at least ${MIN_SECRET} characters. Make one: openssl rand -hex 32`,
-    );
+  const place = deploymentAddress(url);
+  if (secret.length < MIN_SECRET) throw new ToolscriptUsageError('CONVEX_SECRET_TOO_SHORT', { least: MIN_SECRET });
   const { ConvexHttpClient, makeFunctionReference } = await loadClient();
   const client = new ConvexHttpClient(place, {
     logger: false,
@@ -67,13 +66,11 @@ async function fetchInTime(...[input, init]: Parameters<typeof fetch>): Promise<
   return response;
 }
 
-function addressOf(url: string): string {
+function deploymentAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isLocal = parsed !== undefined && ['127.0.0.1', 'localhost', '[::1]'].includes(parsed.hostname);
   if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLocal)) return parsed.origin;
-  throw new ToolscriptUsageError(
-    'The URL of the Convex deployment is malformed, or its secret would be sent unencrypted. Use its Deployment URL, such as "https://happy-otter-123.convex.cloud".',
-  );
+  throw new ToolscriptUsageError('CONVEX_URL_INVALID');
 }
 
 async function loadClient() {
@@ -85,7 +82,7 @@ async function loadClient() {
     return { ConvexHttpClient, makeFunctionReference };
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new ToolscriptUsageError('The package convex is not installed. Install it: npm install convex');
+    throw new ToolscriptUsageError('CONVEX_NOT_INSTALLED');
   }
 }
 
@@ -107,7 +104,7 @@ class ConvexProjection implements Projection {
 
   async write(run: ProjectedRun, changed: readonly ProjectedItem[]): Promise<void> {
     const { runId, nextSeq } = run;
-    for (const items of batchesOf(changed.map(wireItem)))
+    for (const items of itemBatches(changed.map(wireItem)))
       await this.#call('mutation', 'putItems', { runId, nextSeq, items });
     await this.#call('mutation', 'putRun', { run });
   }
@@ -129,17 +126,17 @@ class ConvexProjection implements Projection {
       if (kind === 'query') return await client.query(named as FunctionReference<'query'>, all);
       return await client.mutation(named as FunctionReference<'mutation'>, all, { skipQueue: true });
     } catch (error) {
-      throw faultOf(error, place);
+      throw projectionFault(error, place);
     }
   }
 }
 
 function wireItem({ position, item, text }: ProjectedItem): WireItem {
-  return { itemId: item.id, position, type: item.type, parts: partsOf(text) };
+  return { itemId: item.id, position, type: item.type, parts: textParts(text) };
 }
 
 /** Splits a text into parts, without separating surrogate pairs. */
-function partsOf(text: string): string[] {
+function textParts(text: string): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {
     let end = Math.min(start + MAX_PART, text.length);
@@ -153,7 +150,7 @@ function partsOf(text: string): string[] {
 /**
  * Groups items for calls. An item is never divided between two calls, because `putItems` needs all parts of an item.
  */
-function batchesOf(items: readonly WireItem[]): WireItem[][] {
+function itemBatches(items: readonly WireItem[]): WireItem[][] {
   const batches: WireItem[][] = [];
   let units = 0;
   let parts = 0;
@@ -181,8 +178,11 @@ const SECRET_FAULTS: Readonly<Record<string, string>> = {
  * The error for the caller. A fault in the data of one run is not a `StoreUnavailableError`, so that the other runs
  * continue.
  */
-function faultOf(error: unknown, place: string): Error {
-  const { message = String(error), data } = error as { message?: string; data?: { code?: string } };
+function projectionFault(error: unknown, place: string): Error {
+  const { message = String(error), data } = error as {
+    message?: string | undefined;
+    data?: { code?: string | undefined } | undefined;
+  };
   const secretFault = SECRET_FAULTS[data?.code ?? ''];
   if (secretFault !== undefined) return new StoreUnavailableError(`The Convex deployment ${place} ${secretFault}`);
   if (/Could not find (?:public )?function/u.test(message))

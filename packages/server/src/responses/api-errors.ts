@@ -1,14 +1,13 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import type { KnownRoutes } from '../http/known-routes.js';
-import { ProblemError, problemErrorOf, unknownRoute, type Problem } from '../http/problems.js';
+import { ProblemError, requestProblem, type Problem } from '../http/problems.js';
 
 /** Errors as clients of the OpenAI API read them. */
 
 interface ApiErrorMembers {
   /** The invalid member of the request, such as `input[0].content`. */
-  readonly param?: string;
-  readonly code?: string;
+  readonly param?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 export function apiError(status: number, message: string, members: ApiErrorMembers = {}): ProblemError {
@@ -26,44 +25,42 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-function typeOf(status: number): string {
+function errorType(status: number): string {
   if (status >= 500) return 'server_error';
   return status === 429 ? 'rate_limit_error' : 'invalid_request_error';
 }
 
 /** Answers every error of the routes of `app` with `{ error: { message, type, code, param } }`. */
-export function answerWithApiErrors(app: FastifyInstance, routes: KnownRoutes): void {
+export function answerWithApiErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemErrorOf(error as FastifyError);
+    const problem = requestProblem(error as FastifyError);
     if (problem.status >= 500)
       request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
-    return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
+    return reply.code(problem.status).headers(problem.headers).send(errorBody(problem));
   });
-  app.setNotFoundHandler((request, reply) => {
-    const problem = unknownRoute(request, routes);
-    return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
-  });
+  // The guard answers unknown paths. This handler makes the errors of paths with the prefix of `app` its errors.
+  app.setNotFoundHandler((_request, reply) => reply.callNotFound());
 }
 
-function bodyOf({ status, message, more }: ProblemError) {
+function errorBody({ status, message, more }: ProblemError) {
   const { errors: [first] = [], ...members } = more as ApiErrorMembers & Pick<Problem, 'errors'>;
   const invalid = first === undefined ? {} : { param: first.pointer.slice(1), code: 'invalid_value' };
   const { param = null, code = CODES[status] ?? null } = { ...invalid, ...members } as ApiErrorMembers;
-  return { error: { message, type: typeOf(status), code, param } };
+  return { error: { message, type: errorType(status), code, param } };
 }
 
 /** The error for the first fault of a request's body. */
 export function invalidBody({ issues }: z.ZodError): ProblemError {
   const issue = innermost(issues[0]!);
-  const param = nameOf(issue.path);
+  const param = parameterName(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    const name = nameOf([...issue.path, issue.keys[0]!]);
+    const name = parameterName([...issue.path, issue.keys[0]!]);
     return apiError(400, `Unknown parameter: ${JSON.stringify(name)}. Omit it.`, {
       param: name,
       code: 'unknown_parameter',
     });
   }
-  const { code = 'invalid_value' } = (issue as { params?: { code?: string } }).params ?? {};
+  const { code = 'invalid_value' } = (issue as { params?: { code?: string | undefined } | undefined }).params ?? {};
   const where = param === '' ? 'The body' : JSON.stringify(param);
   const message = isOwnWords(issue.message) ? `${where} ${issue.message}` : `${where} is not valid: ${issue.message}.`;
   return apiError(400, message, { code, ...(param === '' ? {} : { param }) });
@@ -92,7 +89,7 @@ function innermost(issue: Issue): Issue {
   return { ...best, path: [...issue.path, ...best.path] };
 }
 
-function nameOf(path: readonly PropertyKey[]): string {
+function parameterName(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`))
     .join('');

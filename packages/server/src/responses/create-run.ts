@@ -1,13 +1,12 @@
 import type { OutputItem, Run, TraceContext } from '@toolscript/core/protocol';
-import type { ServedAgent } from '../agents/index.js';
-import { refuseFullQueue } from '../http/queue-limit.js';
+import { type ModelSettings, type ServedAgent, inputTitle } from '@toolscript/service';
+import { refuseFullQueue, storageBounds } from '../http/queue-limit.js';
 import type { Service } from '../http/service.js';
-import { titleOf, type ModelSettings } from '../runs/index.js';
 import { apiError } from './api-errors.js';
 import { checkCalls, readInput } from './input-items.js';
-import { conversationOf, previousResponse, type PreviousResponse } from './previous-response.js';
+import { responseConversation, previousResponse, type PreviousResponse } from './previous-response.js';
 import type { CreateResponse } from './request-schema.js';
-import { echoOf, settingsOf } from './request-settings.js';
+import { requestEcho, requestModelSettings } from './request-settings.js';
 import type { StoredRequest } from './response-resource.js';
 
 /** Creates the run that answers a request. `trace`: the trace context of the request. */
@@ -25,10 +24,10 @@ export async function createRun(
   const input = readInput(body.input ?? []);
   if (input.length === 0) throw apiError(400, '"input" is empty. Send a string or items.', { param: 'input' });
   checkCalls(input, previous?.openCalls ?? []);
-  const echo = echoOf(body, config);
+  const echo = requestEcho(body, config);
   const request: StoredRequest = { echo, include: body.include ?? [], inputItems: input.length };
   const traced = trace === undefined ? {} : { trace };
-  const options = { agentId: config.slug, settings: settingsOf(body, config), request, ...traced };
+  const options = { agentId: config.slug, settings: requestModelSettings(body, config), request, ...traced };
   return begin(service, { principal, input, options, previous });
 }
 
@@ -45,18 +44,19 @@ interface RunRequest {
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
+  const bounds = storageBounds(service, principal);
   if (previous?.isNewest === true && options.request.echo.store) {
     const { threadId, runId } = previous.run;
     // Only one run can follow a response in its thread. The second of two concurrent runs gets a copy of the
     // conversation in a new thread.
     const idempotencyKey = `response-after:${runId}`;
-    const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey };
+    const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey, bounds };
     const created = await runs.create(draft).catch(ignoreConflict);
     if (created?.isNew === true) return created.run;
   }
-  const earlier = previous === undefined ? [] : await conversationOf(service, previous);
-  const create = { title: titleOf(input), workspace: service.workspace, agentId: options.agentId };
-  return (await runs.create({ principal, thread: { create }, input: [...earlier, ...input], options })).run;
+  const earlier = previous === undefined ? [] : await responseConversation(service, previous);
+  const create = { title: inputTitle(input), workspace: service.workspace, agentId: options.agentId };
+  return (await runs.create({ principal, thread: { create }, input: [...earlier, ...input], options, bounds })).run;
 }
 
 function ignoreConflict(error: unknown): undefined {

@@ -1,6 +1,6 @@
 import type { Run } from '@toolscript/core/protocol';
 import type { Service } from '../http/service.js';
-import { streamRun } from '../runs/index.js';
+import { streamRun } from '@toolscript/service';
 import type { ResponseTranslator } from './response-translator.js';
 import type { WireEvent } from './wire.js';
 
@@ -26,7 +26,7 @@ export function hasEnded({ response: { status } }: ResponseTranslator): boolean 
   return status !== 'queued' && status !== 'in_progress';
 }
 
-export function frameOf(event: WireEvent): string {
+export function responseFrame(event: WireEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

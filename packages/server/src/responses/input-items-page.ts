@@ -1,7 +1,7 @@
 import type { OutputItem, Run } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import type { Service } from '../http/service.js';
-import { allTurns } from '../runs/index.js';
+import { allTurns } from '@toolscript/service';
 import { inputItem } from './input-items.js';
 import { storedRequest } from './response-resource.js';
 
@@ -14,7 +14,7 @@ export const InputItemsQuery = z.object({
 /** A page of the input items of a response's request. */
 export async function inputItemsPage(service: Service, run: Run, query: z.infer<typeof InputItemsQuery>) {
   const { limit, order, after } = query;
-  const input = await inputOf(service, run);
+  const input = await runInput(service, run);
   const own = input.slice(-(storedRequest(run)?.inputItems ?? input.length));
   const ordered = order === 'asc' ? own : own.toReversed();
   const from = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
@@ -32,7 +32,7 @@ export async function inputItemsPage(service: Service, run: Run, query: z.infer<
  * The input of a run. Its first event contains the input. Before that event exists, the turn of the run contains only
  * the input.
  */
-async function inputOf({ stores }: Service, { runId, threadId }: Run): Promise<readonly OutputItem[]> {
+async function runInput({ stores }: Service, { runId, threadId }: Run): Promise<readonly OutputItem[]> {
   const { events } = await stores.threads.readEvents(runId, { limit: 1 });
   const payload = events[0]?.payload;
   if (payload?.type === 'response_start' && Array.isArray(payload.input)) return payload.input as OutputItem[];

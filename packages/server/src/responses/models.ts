@@ -20,7 +20,7 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
     },
     handler: async () => ({
       object: 'list' as const,
-      data: (await agents.list()).map(({ config }) => modelOf(config.slug)),
+      data: (await agents.list()).map(({ config }) => agentModel(config.slug)),
     }),
   });
 
@@ -41,12 +41,12 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
           param: 'model',
           code: 'model_not_found',
         });
-      return modelOf(served.config.slug);
+      return agentModel(served.config.slug);
     },
   });
 }
 
 /** The model of an agent. Agents have no creation date. */
-function modelOf(slug: string) {
+function agentModel(slug: string) {
   return { id: slug, object: 'model' as const, created: 0, owned_by: 'toolscript' };
 }

@@ -1,8 +1,9 @@
-import { isFinalRunState, type OutputItem, type Run } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
+import type { OutputItem, Run } from '@toolscript/core/protocol';
 import type { Service } from '../http/service.js';
-import { allRuns, allTurns, loadHistory, type RunOptions } from '../runs/index.js';
+import { allRuns, allTurns, loadHistory, type RunOptions } from '@toolscript/service';
 import { apiError } from './api-errors.js';
-import { runIdOf } from './response-resource.js';
+import { responseRunId } from './response-resource.js';
 
 /** The response that a request continues. */
 export interface PreviousResponse {
@@ -21,7 +22,7 @@ export async function previousResponse(
   responseId: string,
 ): Promise<PreviousResponse> {
   const { stores } = service;
-  const runId = runIdOf(responseId);
+  const runId = responseRunId(responseId);
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: previous-response-of-the-caller
   if (run === undefined || run.principal !== principal)
@@ -39,28 +40,31 @@ export async function previousResponse(
       code: 'response_in_progress',
     });
   const { agentId } = run.options as RunOptions;
-  const isNewest = (await nextOf(service, run)) === undefined;
-  return { run, agentId, isNewest, openCalls: await openCallsOf(service, run) };
+  const isNewest = (await nextRun(service, run)) === undefined;
+  return { run, agentId, isNewest, openCalls: await openCallIds(service, run) };
 }
 
 /** The conversation up to and including the response. Runs that start in the thread later are excluded. */
-export async function conversationOf(service: Service, { run }: PreviousResponse): Promise<readonly OutputItem[]> {
-  let next = await nextOf(service, run);
+export async function responseConversation(
+  service: Service,
+  { run }: PreviousResponse,
+): Promise<readonly OutputItem[]> {
+  let next = await nextRun(service, run);
   for (;;) {
     const items = await loadHistory(service.stores, run.threadId, next);
-    const now = await nextOf(service, run);
+    const now = await nextRun(service, run);
     if (now?.runId === next?.runId) return items;
     next = now;
   }
 }
 
 /** The run that follows in the same thread; undefined for the newest run. */
-async function nextOf({ stores }: Service, { runId, threadId }: Run): Promise<Run | undefined> {
+async function nextRun({ stores }: Service, { runId, threadId }: Run): Promise<Run | undefined> {
   const all = await allRuns(stores, threadId);
   return all[all.findIndex((other) => other.runId === runId) + 1];
 }
 
-async function openCallsOf({ stores }: Service, run: Run): Promise<readonly string[]> {
+async function openCallIds({ stores }: Service, run: Run): Promise<readonly string[]> {
   const { settings } = run.options as RunOptions;
   const names = new Set(settings?.clientFunctions?.map(({ name }) => name));
   if (names.size === 0) return [];

@@ -13,7 +13,7 @@ const UNSUPPORTED = 'unsupported_parameter';
 const text = z.string().max(MAX_TEXT);
 
 /** Rejects every value except the allowed ones, which change nothing. */
-function unsupported(why: string, ...allowed: readonly unknown[]) {
+function unsupportedMember(why: string, ...allowed: readonly unknown[]) {
   return z
     .unknown()
     .refine((value) => value === undefined || value === null || allowed.includes(value), {
@@ -30,7 +30,7 @@ const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: text })
 const ImagePart = z.looseObject({
   type: z.literal('input_image'),
   image_url: z.string().nullish(),
-  file_id: unsupported('files are not supported. Send the image in "image_url" as a data: URL.'),
+  file_id: unsupportedMember('files are not supported. Send the image in "image_url" as a data: URL.'),
 });
 export type InputImage = z.infer<typeof ImagePart>;
 
@@ -171,18 +171,18 @@ export const CreateResponseSchema = z.strictObject({
           }),
         })
         .nullish(),
-      verbosity: unsupported(SAMPLING, 'medium'),
+      verbosity: unsupportedMember(SAMPLING, 'medium'),
     })
     .nullish(),
-  top_p: unsupported(SAMPLING, 1),
-  presence_penalty: unsupported(SAMPLING, 0),
-  frequency_penalty: unsupported(SAMPLING, 0),
-  top_logprobs: unsupported(SAMPLING, 0),
-  service_tier: unsupported('the agent’s configuration names its provider. Omit it.', 'auto', 'default'),
-  max_tool_calls: unsupported('the agent’s configuration limits its runs. Omit it.'),
-  conversation: unsupported('use "previous_response_id".'),
-  prompt: unsupported('stored prompts are not supported. Send "instructions" and "input".'),
-  prompt_cache_retention: unsupported('the provider of the agent’s model decides about its cache. Omit it.'),
+  top_p: unsupportedMember(SAMPLING, 1),
+  presence_penalty: unsupportedMember(SAMPLING, 0),
+  frequency_penalty: unsupportedMember(SAMPLING, 0),
+  top_logprobs: unsupportedMember(SAMPLING, 0),
+  service_tier: unsupportedMember('the agent’s configuration names its provider. Omit it.', 'auto', 'default'),
+  max_tool_calls: unsupportedMember('the agent’s configuration limits its runs. Omit it.'),
+  conversation: unsupportedMember('use "previous_response_id".'),
+  prompt: unsupportedMember('stored prompts are not supported. Send "instructions" and "input".'),
+  prompt_cache_retention: unsupportedMember('the provider of the agent’s model decides about its cache. Omit it.'),
 });
 
 export type CreateResponse = z.infer<typeof CreateResponseSchema>;

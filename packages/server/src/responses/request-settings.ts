@@ -1,23 +1,23 @@
 import type { AgentConfig } from '@toolscript/core/agent';
-import type { ModelSettings } from '../runs/index.js';
+import type { ModelSettings } from '@toolscript/service';
 import { apiError } from './api-errors.js';
 import type { CreateResponse } from './request-schema.js';
 import type { RequestEcho, WireTool } from './wire.js';
 
 /** A request's settings for the model, as the run's options store them. */
-export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSettings {
-  const functions = toolsOf(body).map(({ name, description, parameters }) => ({
+export function requestModelSettings(body: CreateResponse, config: AgentConfig): ModelSettings {
+  const functions = requestTools(body).map(({ name, description, parameters }) => ({
     type: 'function' as const,
     name,
     description: description ?? '',
     inputSchema: parameters ?? { type: 'object', properties: {} },
   }));
-  const { clientFunctions, toolChoice } = chosen(body.tool_choice ?? 'auto', functions);
+  const { clientFunctions, toolChoice } = functionChoice(body.tool_choice ?? 'auto', functions);
   const members = {
     instructions: body.instructions ?? undefined,
     maxOutputTokens: body.max_output_tokens ?? undefined,
-    temperature: fixed('temperature', body.temperature ?? undefined, config.temperature),
-    reasoningEffort: fixed('reasoning.effort', body.reasoning?.effort ?? undefined, config.reasoningEffort),
+    temperature: requestedSetting('temperature', body.temperature ?? undefined, config.temperature),
+    reasoningEffort: requestedSetting('reasoning.effort', body.reasoning?.effort ?? undefined, config.reasoningEffort),
     parallelToolCalls: body.parallel_tool_calls ?? undefined,
     clientFunctions: clientFunctions.length === 0 ? undefined : clientFunctions,
     toolChoice,
@@ -29,7 +29,11 @@ export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSett
  * The requested value of a setting. Throws if the agent's configuration sets a different value, because the operator
  * decides.
  */
-function fixed<Value>(param: string, asked: Value | undefined, configured: Value | undefined): Value | undefined {
+function requestedSetting<Value>(
+  param: string,
+  asked: Value | undefined,
+  configured: Value | undefined,
+): Value | undefined {
   if (asked === undefined || configured === undefined || asked === configured) return asked;
   throw apiError(
     400,
@@ -41,7 +45,7 @@ function fixed<Value>(param: string, asked: Value | undefined, configured: Value
 type Functions = NonNullable<ModelSettings['clientFunctions']>;
 
 /** The functions that the model may call, and the choice that it must follow. */
-function chosen(
+function functionChoice(
   choice: NonNullable<CreateResponse['tool_choice']>,
   functions: Functions,
 ): { clientFunctions: Functions; toolChoice: ModelSettings['toolChoice'] } {
@@ -49,14 +53,14 @@ function chosen(
   if (choice === 'auto') return { clientFunctions: functions, toolChoice: undefined };
   if (choice === 'required') return { clientFunctions: functions, toolChoice: 'required' };
   if (choice.type === 'allowed_tools') {
-    const names = choice.tools.map(({ name }) => known(name, functions));
+    const names = choice.tools.map(({ name }) => knownFunctionName(name, functions));
     const allowed = functions.filter(({ name }) => names.includes(name));
-    return chosen(choice.mode, allowed);
+    return functionChoice(choice.mode, allowed);
   }
-  return { clientFunctions: functions, toolChoice: { name: known(choice.name, functions) } };
+  return { clientFunctions: functions, toolChoice: { name: knownFunctionName(choice.name, functions) } };
 }
 
-function known(name: string, functions: Functions): string {
+function knownFunctionName(name: string, functions: Functions): string {
   if (functions.some((one) => one.name === name)) return name;
   throw apiError(
     400,
@@ -68,7 +72,7 @@ function known(name: string, functions: Functions): string {
   );
 }
 
-function toolsOf({ tools }: CreateResponse): readonly NonNullable<CreateResponse['tools']>[number][] {
+function requestTools({ tools }: CreateResponse): readonly NonNullable<CreateResponse['tools']>[number][] {
   const all = tools ?? [];
   const twice = all.find(({ name }, index) => all.findIndex((other) => other.name === name) !== index);
   if (twice === undefined) return all;
@@ -83,13 +87,13 @@ function toolsOf({ tools }: CreateResponse): readonly NonNullable<CreateResponse
 }
 
 /** The members of the request that the response repeats. */
-export function echoOf(body: CreateResponse, config: AgentConfig): RequestEcho {
+export function requestEcho(body: CreateResponse, config: AgentConfig): RequestEcho {
   const limits = [body.max_output_tokens ?? [], config.maxOutputTokens ?? []].flat();
   return {
     model: body.model ?? config.slug,
     previous_response_id: body.previous_response_id ?? null,
     instructions: body.instructions ?? null,
-    tools: toolsOf(body).map(toolEcho),
+    tools: requestTools(body).map(toolEcho),
     tool_choice: body.tool_choice ?? 'auto',
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     temperature: body.temperature ?? config.temperature ?? 1,

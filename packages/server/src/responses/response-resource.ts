@@ -1,6 +1,6 @@
 import type { Run, StreamEvent } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import type { RunOptions } from '../runs/index.js';
+import type { RunOptions } from '@toolscript/service';
 import { ResponseTranslator } from './response-translator.js';
 import { INCLUDE_SCRIPTS, RequestEchoSchema, type RequestEcho, type ResponseResource } from './wire.js';
 
@@ -16,12 +16,12 @@ export type StoredRequest = z.infer<typeof StoredRequestSchema>;
 const ID_PREFIX = 'resp_';
 
 /** The id of a run's response. Every run is a response, even one that no request of this API started. */
-function responseIdOf(runId: string): string {
+function runResponseId(runId: string): string {
   return `${ID_PREFIX}${runId}`;
 }
 
 /** The id of the response's run. Returns undefined if the id names no response. */
-export function runIdOf(responseId: string): string | undefined {
+export function responseRunId(responseId: string): string | undefined {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : undefined;
 }
 
@@ -31,7 +31,7 @@ export function storedRequest({ options }: Run): StoredRequest | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-export function translatorOf(run: Run, include: readonly string[] = []): ResponseTranslator {
+export function runTranslator(run: Run, include: readonly string[] = []): ResponseTranslator {
   const request = storedRequest(run);
   const { settings } = run.options as RunOptions;
   return new ResponseTranslator({
@@ -42,8 +42,8 @@ export function translatorOf(run: Run, include: readonly string[] = []): Respons
 }
 
 /** The current state of the response. */
-export function responseOf(run: Run, events: readonly StreamEvent[], include: readonly string[]): ResponseResource {
-  const translator = translatorOf(run, include);
+export function runResponse(run: Run, events: readonly StreamEvent[], include: readonly string[]): ResponseResource {
+  const translator = runTranslator(run, include);
   for (const event of events) translator.take(event);
   const { response } = translator;
   if (run.state !== 'queued' && run.state !== 'running') return response;
@@ -54,7 +54,7 @@ export function responseOf(run: Run, events: readonly StreamEvent[], include: re
 
 function emptyResponse({ runId, createdAt }: Run, echo: RequestEcho): ResponseResource {
   return {
-    id: responseIdOf(runId),
+    id: runResponseId(runId),
     object: 'response',
     created_at: Math.floor(createdAt / 1000),
     completed_at: null,

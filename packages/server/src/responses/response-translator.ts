@@ -72,7 +72,7 @@ export class ResponseTranslator {
   readonly #settings: TranslatorSettings;
   readonly #open = new Map<string, OpenItem>();
   /** Results of suspended scripts. The client sees them when the scripts have ended. */
-  readonly #suspended = new Map<string, OutputItem>();
+  readonly #suspendedResults = new Map<string, OutputItem>();
   readonly #places = new Map<string, number>();
   readonly #output: WireItem[] = [];
   #changes: Partial<ResponseResource> = {};
@@ -96,7 +96,7 @@ export class ResponseTranslator {
   }
 
   /** The event that ends a stream before the response has ended. */
-  interrupted(message: string): WireEvent {
+  interruptionEvent(message: string): WireEvent {
     const error = { type: 'server_error', code: 'interrupted', message, param: null };
     return { type: 'error', sequence_number: this.#sequence, error };
   }
@@ -117,7 +117,7 @@ export class ResponseTranslator {
       case 'item_update':
         return this.#updateItem(payload);
       case 'usage_update':
-        this.#changes = { ...this.#changes, usage: usageOf(payload.usage) };
+        this.#changes = { ...this.#changes, usage: wireUsage(payload.usage) };
         return;
       case 'response_error':
         this.#changes = { ...this.#changes, error: { code: payload.code, message: payload.message } };
@@ -143,7 +143,7 @@ export class ResponseTranslator {
   }
 
   #startItem({ item_id: id, item_type: type, initial = {} }: Payload<'item_start'>): void {
-    const kind = this.#kindOf(type, initial);
+    const kind = this.#streamedKind(type, initial);
     if (kind !== undefined) this.#open.set(id, { kind, id, initial, index: undefined, text: '' });
   }
 
@@ -151,7 +151,7 @@ export class ResponseTranslator {
    * The kind of text that an item streams. Undefined: the client does not see the item, or sees it only when it is
    * complete.
    */
-  #kindOf(type: OutputItem['type'], members: Readonly<Record<string, unknown>>): TextKind | undefined {
+  #streamedKind(type: OutputItem['type'], members: Readonly<Record<string, unknown>>): TextKind | undefined {
     if (type === 'message') return members.role === 'assistant' ? type : undefined;
     if (type === 'reasoning') return type;
     if (type === 'function_call' && this.#settings.clientFunctions.has(String(members.name))) return type;
@@ -167,14 +167,23 @@ export class ResponseTranslator {
     if (delta === '') return;
     this.#announce(item);
     item.text += delta;
-    this.#emitOf(item, { type: DELTA_EVENTS[item.kind], ...placeOf(item.kind), delta, ...logprobsOf(item.kind) });
+    this.#emitItemEvent(item, {
+      type: DELTA_EVENTS[item.kind],
+      ...textPlace(item.kind),
+      delta,
+      ...textLogprobs(item.kind),
+    });
   }
 
   #announce(item: OpenItem): void {
     if (item.index !== undefined) return;
     item.index = this.#add(wireItem(item, 'in_progress'));
     if (item.kind !== 'function_call')
-      this.#emitOf(item, { type: PART_EVENTS[item.kind].added, ...placeOf(item.kind), part: partOf(item.kind, '') });
+      this.#emitItemEvent(item, {
+        type: PART_EVENTS[item.kind].added,
+        ...textPlace(item.kind),
+        part: textPart(item.kind, ''),
+      });
   }
 
   #add(item: WireItem): number {
@@ -185,10 +194,10 @@ export class ResponseTranslator {
   }
 
   #finishItem({ item_id: id, final_item: final }: Payload<'item_done'>): void {
-    const item = this.#open.get(id) ?? this.#unannounced(final);
+    const item = this.#open.get(id) ?? this.#unannouncedItem(final);
     if (item === undefined) return this.#showWhole(final);
     this.#open.delete(id);
-    const text = textOf(final);
+    const text = itemText(final);
     if (text.startsWith(item.text)) this.#append(item, text.slice(item.text.length));
     item.text = text;
     if (item.kind === 'function_call') this.#announce(item);
@@ -199,18 +208,22 @@ export class ResponseTranslator {
    * The open item for a final item that had no start event, or whose name was unknown at its start. Returns undefined
    * if the item streams no text to the client.
    */
-  #unannounced(final: OutputItem): OpenItem | undefined {
-    const kind = this.#kindOf(final.type, final);
+  #unannouncedItem(final: OutputItem): OpenItem | undefined {
+    const kind = this.#streamedKind(final.type, final);
     return kind === undefined ? undefined : { kind, id: final.id, initial: final, index: undefined, text: '' };
   }
 
   #close(item: OpenItem, status: 'completed' | 'incomplete'): void {
     const { kind, text } = item;
     if (kind === 'function_call')
-      this.#emitOf(item, { type: 'response.function_call_arguments.done', name: item.initial.name, arguments: text });
+      this.#emitItemEvent(item, {
+        type: 'response.function_call_arguments.done',
+        name: item.initial.name,
+        arguments: text,
+      });
     else {
-      this.#emitOf(item, { type: TEXT_DONE_EVENTS[kind], ...placeOf(kind), text, ...logprobsOf(kind) });
-      this.#emitOf(item, { type: PART_EVENTS[kind].done, ...placeOf(kind), part: partOf(kind, text) });
+      this.#emitItemEvent(item, { type: TEXT_DONE_EVENTS[kind], ...textPlace(kind), text, ...textLogprobs(kind) });
+      this.#emitItemEvent(item, { type: PART_EVENTS[kind].done, ...textPlace(kind), part: textPart(kind, text) });
     }
     const whole = wireItem(item, status);
     this.#output[item.index!] = whole;
@@ -229,7 +242,7 @@ export class ResponseTranslator {
   #showWhole(final: OutputItem): void {
     if (!this.#settings.showsScripts) return;
     if (final.type === 'script_execution_output' && final.status === 'suspended')
-      return void this.#suspended.set(final.id, final);
+      return void this.#suspendedResults.set(final.id, final);
     // The client sees the item of the script instead of this call.
     const isScriptCall = final.type === 'function_call' && final.name === SCRIPT_TOOL;
     const item = isScriptCall ? undefined : extensionItem(final);
@@ -240,9 +253,9 @@ export class ResponseTranslator {
   }
 
   #updateItem({ item_id: id, changes }: Payload<'item_update'>): void {
-    const before = this.#suspended.get(id);
+    const before = this.#suspendedResults.get(id);
     if (before === undefined) return;
-    this.#suspended.delete(id);
+    this.#suspendedResults.delete(id);
     this.#showWhole({ ...before, ...changes } as OutputItem);
   }
 
@@ -250,7 +263,7 @@ export class ResponseTranslator {
     const { usage, incomplete_reason: reason } = done;
     const status = STATUS_OF[done.status] ?? (done.status as WireStatus);
     const { response } = this.#settings;
-    const approvals = { [APPROVALS_MEMBER]: listOf(done.approval_ids ?? []) };
+    const approvals = { [APPROVALS_MEMBER]: joinedIds(done.approval_ids ?? []) };
     const isSuspended = done.status === 'suspended';
     const why = isSuspended ? APPROVAL_REQUIRED : String(reason ?? 'other');
     this.#changes = {
@@ -259,12 +272,12 @@ export class ResponseTranslator {
       completed_at: status === 'completed' ? Math.floor(timestamp / 1000) : null,
       incomplete_details: status === 'incomplete' ? { reason: why } : null,
       metadata: isSuspended ? { ...response.metadata, ...approvals } : response.metadata,
-      ...(usage === undefined ? {} : { usage: usageOf(usage) }),
+      ...(usage === undefined ? {} : { usage: wireUsage(usage) }),
     };
     this.#emitResponse(END_EVENTS[status] ?? 'response.incomplete');
   }
 
-  #emitOf({ id, index }: OpenItem, { type, ...members }: NewEvent): void {
+  #emitItemEvent({ id, index }: OpenItem, { type, ...members }: NewEvent): void {
     this.#emit({ type, item_id: id, output_index: index, ...members });
   }
 
@@ -284,20 +297,20 @@ function wireItem(item: OpenItem, status: 'in_progress' | 'completed' | 'incompl
   return wireCall({ id, call_id: String(initial.call_id), name: String(initial.name) }, text, status);
 }
 
-function placeOf(kind: TextKind): Readonly<Record<string, number>> {
+function textPlace(kind: TextKind): Readonly<Record<string, number>> {
   if (kind === 'function_call') return {};
   return kind === 'message' ? { content_index: 0 } : { summary_index: 0 };
 }
 
-function partOf(kind: 'message' | 'reasoning', text: string) {
+function textPart(kind: 'message' | 'reasoning', text: string) {
   return kind === 'message' ? outputText(text) : summaryText(text);
 }
 
-function logprobsOf(kind: TextKind): { readonly logprobs?: readonly [] } {
+function textLogprobs(kind: TextKind): { readonly logprobs?: readonly [] | undefined } {
   return kind === 'message' ? { logprobs: [] } : {};
 }
 
-function textOf(item: OutputItem): string {
+function itemText(item: OutputItem): string {
   switch (item.type) {
     case 'message':
     case 'reasoning':
@@ -309,25 +322,25 @@ function textOf(item: OutputItem): string {
   }
 }
 
-function usageOf(usage: Usage): WireUsage {
+function wireUsage(usage: Usage): WireUsage {
   const { input_tokens, output_tokens, total_tokens = input_tokens + output_tokens } = usage;
   return {
     input_tokens,
     output_tokens,
     total_tokens,
-    input_tokens_details: { cached_tokens: countOf(usage.cache_read_tokens) },
-    output_tokens_details: { reasoning_tokens: countOf(usage.reasoning_tokens) },
+    input_tokens_details: { cached_tokens: tokenCount(usage.cache_read_tokens) },
+    output_tokens_details: { reasoning_tokens: tokenCount(usage.reasoning_tokens) },
   };
 }
 
 /** The first ids that fit into a value of `metadata`. */
-function listOf(ids: readonly string[]): string {
+function joinedIds(ids: readonly string[]): string {
   return ids.reduce((list, id) => {
     const longer = list === '' ? id : `${list},${id}`;
     return longer.length > MAX_METADATA_VALUE ? list : longer;
   }, '');
 }
 
-function countOf(value: unknown): number {
+function tokenCount(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }

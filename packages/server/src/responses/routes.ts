@@ -1,18 +1,18 @@
-import { isFinalRunState, limitedSignal, type Run } from '@toolscript/core/protocol';
+import { isFinalRunState, limitedSignal } from '@toolscript/core/internal';
+import type { Run } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { KnownRoutes } from '../http/known-routes.js';
 import { cancelRun } from '../http/routes/runs.js';
 import type { Service } from '../http/service.js';
-import { allEvents, allRuns, deleteThread, streamRun } from '../runs/index.js';
+import { allEvents, allRuns, deleteThread, streamRun } from '@toolscript/service';
 import { requestTrace } from '../observability/index.js';
 import { answerWithApiErrors, apiError, invalidBody } from './api-errors.js';
 import { createRun } from './create-run.js';
 import { InputItemsQuery, inputItemsPage } from './input-items-page.js';
 import { modelRoutes } from './models.js';
 import { CreateResponseSchema, type CreateResponse } from './request-schema.js';
-import { responseOf, runIdOf, storedRequest } from './response-resource.js';
+import { runResponse, responseRunId, storedRequest } from './response-resource.js';
 import { sendResponse, streamResponse } from './send-response.js';
 import { DeletedResponseSchema, InputItemsSchema, ResponseSchema } from './wire.js';
 
@@ -26,25 +26,25 @@ const Include = z.union([z.string(), z.array(z.string())]).optional();
 const IncludeQuery = z.object({ include: Include, 'include[]': Include });
 
 /** The routes under `/v1`, for clients of the OpenAI Responses API. */
-export async function responseRoutes(app: FastifyInstance, service: Service, routes: KnownRoutes): Promise<void> {
-  answerWithApiErrors(app, routes);
-  createRoute(typed(app), service);
-  readingRoutes(typed(app), service);
-  changingRoutes(typed(app), service);
+export async function responseRoutes(app: FastifyInstance, service: Service): Promise<void> {
+  answerWithApiErrors(app);
+  createRoute(typedApp(app), service);
+  readingRoutes(typedApp(app), service);
+  changingRoutes(typedApp(app), service);
   modelRoutes(app, service);
 }
 
-function typed(app: FastifyInstance) {
+function typedApp(app: FastifyInstance) {
   return app.withTypeProvider<ZodTypeProvider>();
 }
 
-type Routes = ReturnType<typeof typed>;
+type Routes = ReturnType<typeof typedApp>;
 
 function createRoute(app: Routes, service: Service): void {
   app.route({
     method: 'POST',
     url: '/responses',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'run_submitted' },
     schema: {
       operationId: 'createResponse',
       summary: 'Open Responses: answers an input, at once or as a stream of events.',
@@ -56,9 +56,10 @@ function createRoute(app: Routes, service: Service): void {
     handler: async (request, reply) => {
       const body = readBody(request.body);
       const run = await createRun(service, request.caller.principal, body, requestTrace(request.raw.headers));
+      service.requestAudit.note(request, { runId: run.runId, threadId: run.threadId });
       const answer = { service, caller: request.caller, run, include: [] };
       if (body.stream === true) return streamResponse(answer, reply);
-      if (body.background === true) return responseOf(run, [], []);
+      if (body.background === true) return runResponse(run, [], []);
       return sendResponse(answer, reply);
     },
   });
@@ -95,7 +96,7 @@ function readingRoutes(app: Routes, service: Service): void {
     handler: async (request, reply) => {
       const run = await ownResponse(service, request);
       const include = [request.query.include ?? [], request.query['include[]'] ?? []].flat();
-      if (request.query.stream !== 'true') return responseOf(run, await allEvents(service.stores, run.runId), include);
+      if (request.query.stream !== 'true') return runResponse(run, await allEvents(service.stores, run.runId), include);
       const startingAfter = request.query.starting_after ?? -1;
       return streamResponse({ service, caller: request.caller, run, include, startingAfter }, reply);
     },
@@ -120,25 +121,27 @@ function changingRoutes(app: Routes, service: Service): void {
   app.route({
     method: 'POST',
     url: '/responses/:responseId/cancel',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'run_cancelled' },
     schema: {
       operationId: 'cancelResponse',
       summary: 'Open Responses: cancels a response. A response that has ended stays unchanged.',
       params: Parameters,
       response: { 200: ResponseSchema },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const run = await ownResponse(service, request);
+      service.streams.addResponse(request.caller, reply);
+      service.requestAudit.note(request, { runId: run.runId, threadId: run.threadId });
       if (!isFinalRunState(run.state)) await cancelAndWait(service, run);
       const now = await ownResponse(service, request);
-      return responseOf(now, await allEvents(service.stores, run.runId), []);
+      return runResponse(now, await allEvents(service.stores, run.runId), []);
     },
   });
 
   app.route({
     method: 'DELETE',
     url: '/responses/:responseId',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'thread_deleted' },
     schema: {
       operationId: 'deleteResponse',
       summary: 'Open Responses: deletes a response if it is the only one of its conversation.',
@@ -146,14 +149,15 @@ function changingRoutes(app: Routes, service: Service): void {
       response: { 200: DeletedResponseSchema },
     },
     handler: async (request) => {
-      const { threadId } = await ownResponse(service, request);
+      const { threadId, runId } = await ownResponse(service, request);
       if ((await allRuns(service.stores, threadId)).length > 1)
         throw apiError(
           400,
           `The conversation of this response contains other responses. Delete all of it with DELETE /api/v2/threads/${threadId}.`,
           { code: 'response_in_conversation' },
         );
-      await deleteThread(service, threadId, (runId) => service.worker?.stopDeleted(runId));
+      await deleteThread(service, threadId, (ended) => service.worker?.stopDeleted(ended));
+      service.requestAudit.note(request, { runId, threadId });
       return { id: request.params.responseId, object: 'response' as const, deleted: true as const };
     },
   });
@@ -167,7 +171,7 @@ async function cancelAndWait(service: Service, { runId }: Run): Promise<void> {
 
 async function ownResponse({ stores }: Service, request: FastifyRequest): Promise<Run> {
   const { responseId } = request.params as { responseId: string };
-  const runId = runIdOf(responseId);
+  const runId = responseRunId(responseId);
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: response-of-the-caller
   if (run === undefined || run.principal !== request.caller.principal || isGone(run))

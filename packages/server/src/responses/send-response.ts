@@ -1,13 +1,14 @@
-import { isFinalRunState, type Run } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
+import type { Run } from '@toolscript/core/protocol';
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../access/index.js';
 import { ProblemError } from '../http/problems.js';
 import { cancelRun } from '../http/routes/runs.js';
 import type { Service } from '../http/service.js';
 import { sendFrames } from '../http/sse.js';
-import { deleteThread } from '../runs/index.js';
-import { DONE_FRAME, followResponse, frameOf, hasEnded } from './follow-response.js';
-import { storedRequest, translatorOf } from './response-resource.js';
+import { deleteThread } from '@toolscript/service';
+import { DONE_FRAME, followResponse, responseFrame, hasEnded } from './follow-response.js';
+import { storedRequest, runTranslator } from './response-resource.js';
 import type { ResponseTranslator } from './response-translator.js';
 import type { ResponseResource } from './wire.js';
 
@@ -20,7 +21,7 @@ export interface Answer {
    * Sends only events after this sequence number. With `startingAfter`, the request only reads the response, so the run
    * continues even if the request ends.
    */
-  readonly startingAfter?: number;
+  readonly startingAfter?: number | undefined;
 }
 
 /**
@@ -29,9 +30,9 @@ export interface Answer {
  */
 export async function sendResponse(answer: Answer, reply: FastifyReply): Promise<ResponseResource> {
   const { service, caller, run, include } = answer;
-  const translator = translatorOf(run, include);
+  const translator = runTranslator(run, include);
   const controller = new AbortController();
-  await attended(answer, translator, async () => {
+  await settleAfter(answer, translator, async () => {
     service.streams.add(caller, controller);
     // A closing server waits for open streams, so the stream counts as open until the answer is sent.
     const stop = () => {
@@ -57,11 +58,11 @@ function interruptedMessage({ response: { id, store } }: ResponseTranslator): st
 
 export async function streamResponse(answer: Answer, reply: FastifyReply): Promise<FastifyReply> {
   const { service, caller, run, include } = answer;
-  const translator = translatorOf(run, include);
+  const translator = runTranslator(run, include);
   const controller = new AbortController();
-  await attended(answer, translator, async () => {
+  await settleAfter(answer, translator, async () => {
     service.streams.add(caller, controller);
-    const frames = framesOf(answer, translator, controller.signal);
+    const frames = responseFrames(answer, translator, controller.signal);
     const { stallTimeoutMs: stallMs } = service.limits;
     const onDropped = () => service.metrics.streamDropped();
     await sendFrames(reply, frames, { controller, onDropped, stallMs }).finally(() =>
@@ -71,19 +72,19 @@ export async function streamResponse(answer: Answer, reply: FastifyReply): Promi
   return reply;
 }
 
-async function* framesOf(
+async function* responseFrames(
   { service, run, startingAfter = -1 }: Answer,
   translator: ResponseTranslator,
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   for await (const event of followResponse(service, run, translator, signal))
-    if (event.sequence_number > startingAfter) yield frameOf(event);
-  if (!hasEnded(translator)) yield frameOf(translator.interrupted(interruptedMessage(translator)));
+    if (event.sequence_number > startingAfter) yield responseFrame(event);
+  if (!hasEnded(translator)) yield responseFrame(translator.interruptionEvent(interruptedMessage(translator)));
   yield DONE_FRAME;
 }
 
 /** Executes `work`, and then calls `settle` unless the request only reads the response. */
-async function attended(
+async function settleAfter(
   { service, run, startingAfter }: Answer,
   translator: ResponseTranslator,
   work: () => Promise<void>,

@@ -1,1 +1,1 @@
-export { openDatabase, openEventLog, openStores, type OpenDatabase, type OpenStoresOptions } from './open-stores.js';
+export { openEventLog, openStores, type OpenStoresOptions } from '@toolscript/service/stores';

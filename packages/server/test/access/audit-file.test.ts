@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AuditEntry } from '@toolscript/core';
 import { describe, expect, it } from 'vitest';
 import { AuditFile, memoryAudit, type AuditStore, type ServiceAuditEntry } from '#server/access/index.js';
-import { newFolder } from '../stores/support/new-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const ENTRY = { type: 'call_started' } as unknown as AuditEntry;
 

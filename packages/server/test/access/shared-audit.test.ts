@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { StoreUnavailableError } from '@toolscript/core/protocol';
+import { StoreUnavailableError } from '@toolscript/core/ports';
 import { AuditFile, SharedAudit, type AuditTable, type ServiceAuditEntry } from '#server/access/index.js';
-import { openDatabase } from '#server/stores/index.js';
-import { describeWithPostgres, newSchemaUrl } from '../stores/postgres/support/test-postgres.js';
-import { newFolder } from '../stores/support/new-folder.js';
+import { openDatabase } from '@toolscript/service/stores';
+import { describeWithPostgres, newSchemaUrl } from '../../../service/test/stores/postgres/support/test-postgres.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const entry = (callId: string, more: object = {}): ServiceAuditEntry =>
   ({ type: 'call_ended', at: '2026-01-01T00:00:00.000Z', tool: 'write', callId, ...more }) as never;

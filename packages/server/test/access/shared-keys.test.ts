@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { callerOfToken, joinKeys, KeyFolder, makeApiKey, type ApiKeyDraft } from '#server/access/index.js';
-import { openDatabase } from '#server/stores/index.js';
+import { openDatabase } from '@toolscript/service/stores';
 import {
   administrator,
   describeWithPostgres,
   newSchemaUrl,
   schemaOf,
-} from '../stores/postgres/support/test-postgres.js';
+} from '../../../service/test/stores/postgres/support/test-postgres.js';
 
 const DRAFT: ApiKeyDraft = { name: 'ci', principal: 'ada', scopes: ['read', 'run'] };
 

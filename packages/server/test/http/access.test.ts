@@ -92,7 +92,19 @@ describe('a token', () => {
 
   it('cannot be made local by a header that no trusted proxy has set', async () => {
     await open({ auth: { token: TOKEN, trustedProxies: ['192.0.2.1'] } });
-    expect((await send([AUTHORISED, 'X-Forwarded-For: 203.0.113.7'])).status).toBe(200);
+    for (const header of [
+      'X-Forwarded-For: 127.0.0.1',
+      'X-Forwarded-Proto: https',
+      'X-Forwarded-Port: 443',
+      'Forwarded: for=127.0.0.1',
+      'X-Real-IP: 127.0.0.1',
+      'Via: 1.1 proxy',
+    ])
+      expectProblem(
+        await send([AUTHORISED, header]),
+        403,
+        /^A proxy on this machine .* Start the server with --trusted-proxy 127\.0\.0\.1, and let the proxy set/u,
+      );
   });
 });
 
@@ -220,6 +232,24 @@ describe('a page of a configured origin', () => {
 });
 
 describe('a body', () => {
+  it.each([
+    ['20 000 levels', '['.repeat(20_000) + ']'.repeat(20_000), /nested more than 100 levels/u],
+    ['levels without an end', '{"a":'.repeat(1_000_000), /nested more than 100 levels/u],
+    ['many values', `[${'0,'.repeat(300_000)}0]`, /more than 200000 values/u],
+  ])('with %s is refused before it is parsed, on every route', async (_name, body, detail) => {
+    expectProblem(await post(body), 400, detail);
+    const line = 'POST /v1/responses HTTP/1.1';
+    const lines = [AUTHORISED, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const answer = await send(lines, { line, body });
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).error.message).toMatch(detail);
+  });
+
+  it('with brackets, commas and quotes in its texts is accepted', async () => {
+    const prompt = `${'['.repeat(500)} "\\" ${','.repeat(400_000)}`;
+    expect((await post(JSON.stringify({ prompt }))).status).toBe(202);
+  });
+
   it.each([['text/plain'], ['application/x-www-form-urlencoded'], ['multipart/form-data; boundary=x'], ['text/json']])(
     'of type %s is rejected, because a page may send it without a preflight',
     async (type) => {
@@ -336,6 +366,22 @@ describe('too many requests', () => {
     for (let count = 0; count < 3; count += 1) expect((await send(from('203.0.113.7'))).status).toBe(401);
     expectTooMany(await send(from('203.0.113.7')), /^Your address sends more than 3 requests a minute\./u);
     expectTooMany(await send(from('203.0.113.7'), { line: 'GET /healthz HTTP/1.1' }), /^Your address/u);
+    expect((await send(from('203.0.113.8'))).status).toBe(401);
+  });
+
+  it('of clients of a trusted proxy on this machine count by client, and its own requests do not count', async () => {
+    await open({
+      auth: { token: TOKEN, trustedProxies: ['127.0.0.1'] },
+      limits: { requestsPerAddress: 2, failuresPerAddress: 2 },
+    });
+    const healthy = { line: 'GET /healthz HTTP/1.1' };
+    for (let count = 0; count < 5; count += 1) expect((await send([], healthy)).status).toBe(200);
+    for (const path of ['/nowhere', '/v1/nowhere'])
+      expect((await send(from('203.0.113.7'), { line: `POST ${path} HTTP/1.1` })).status).toBe(404);
+    const limited = await send(from('203.0.113.7'), healthy);
+    expectTooMany(limited, /^Your address sends more than 2 requests a minute\./u);
+    for (let count = 0; count < 2; count += 1) expect((await send([])).status).toBe(401);
+    expectTooMany(await send([]), /^Your address has sent too many requests without a valid token\./u);
     expect((await send(from('203.0.113.8'))).status).toBe(401);
   });
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Caller } from '@toolscript/server';
 import { KeyFolder, type RememberedRule } from '@toolscript/server/access';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const USER: Caller = { principal: 'ada', scopes: ['read', 'run', 'approve'] };
 
@@ -78,6 +79,16 @@ describe('an API key made over HTTP', () => {
   });
 });
 
+describe('the principal "local"', () => {
+  it('belongs to the user of this machine: no key over HTTP is for it', async () => {
+    for (const draft of [{ name: 'phone', principal: 'local' }, { name: 'local' }])
+      expect(await server.call('POST', '/api/v2/keys', { ...draft, scopes: ['read'] })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining("this machine's user") },
+      });
+  });
+});
+
 describe('remembered rules over HTTP', () => {
   it('are listed, and deleted one by one', async () => {
     expect((await server.call('GET', '/api/v2/rules')).body.data).toHaveLength(2);
@@ -92,7 +103,7 @@ describe('a decision for the workspace', () => {
   async function waiting(token: string): Promise<{ approvalId: string; runId: string }> {
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'please approve' }, as(token));
     const { runId } = body as { runId: string };
-    const approval = await eventually(
+    const approval = await until(
       async () => (await server.call('GET', `/api/v2/approvals?runId=${runId}`, undefined, as(token))).body.data[0],
     );
     return { ...approval, runId };
@@ -150,14 +161,14 @@ describe('the stream of changes', () => {
         return counted;
       });
     const [mine, other] = await Promise.all([open(TOKEN), open('user')]);
-    await eventually(async () => (mine.events === 1 && other.events === 1 ? true : undefined));
+    await until(() => mine.events === 1 && other.events === 1);
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'approve' });
-    const atWait = await eventually(async () => {
+    const atWait = await until(async () => {
       const { body: approvals } = await server.call('GET', `/api/v2/approvals?runId=${body.runId}`);
       return approvals.data.length === 1 && mine.events > 1 ? mine.events : undefined;
     });
     await server.call('PATCH', `/api/v2/threads/${body.threadId}`, { title: 'renamed' });
-    await eventually(async () => (mine.events > atWait ? true : undefined));
+    await until(() => mine.events > atWait);
     expect(other.events).toBe(1);
     stop.abort();
   });

@@ -1,6 +1,7 @@
 import type { Caller } from '@toolscript/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   ada: { principal: 'ada', scopes: ['read', 'run', 'approve'], keyId: 'key_of_ada' },
@@ -26,12 +27,12 @@ function as(name: string) {
 async function decided(name: string, decision: unknown) {
   const call = as(name);
   const { body: submitted } = await call('POST', '/api/v2/submit', { prompt: 'please approve' });
-  const { approvalId } = await eventually(async () => {
+  const { approvalId } = await until(async () => {
     const { body } = await call('GET', `/api/v2/approvals?runId=${submitted.runId}`);
     return body.data[0] as { approvalId: string } | undefined;
   });
   expect((await call('POST', `/api/v2/approvals/${approvalId}`, decision)).status).toBe(200);
-  await eventually(async () => {
+  await until(async () => {
     const { body } = await call('GET', `/api/v2/runs/${submitted.runId}`);
     return body.status === 'completed' ? true : undefined;
   });
@@ -50,10 +51,11 @@ describe('the audit log', () => {
     const ids = { principal: 'ada', runId, threadId, tool: 'signGuestBook', scriptId: expect.any(String) };
     const ofCall = { ...ids, turnId, callId: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/u) };
     expect(body.data.toReversed()).toEqual([
+      expect.objectContaining({ principal: 'ada', runId, threadId, turnId, type: 'run_submitted' }),
       expect.objectContaining({
         ...ids,
         type: 'decision',
-        keyId: 'key_of_ada',
+        actor: { principal: 'ada', keyId: 'key_of_ada', address: '127.0.0.1' },
         approvalId,
         decision: 'approve',
         note: 'fine',
@@ -77,6 +79,7 @@ describe('the audit log', () => {
     const { body } = await as('bob')('GET', `/api/v2/audit?runId=${runId}`);
     const told = body.data.map((one: Record<string, string>) => [one.type, one.decision ?? one.status]);
     expect(told.toReversed()).toEqual([
+      ['run_submitted', undefined],
       ['decision', 'deny'],
       ['approval', 'deny'],
       ['call_ended', 'denied'],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, type TestServer } from '../support/test-server.js';
+import { openTestServer, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 let server: TestServer;
 
@@ -57,7 +58,7 @@ describe('a message that is edited and sent again', () => {
     ]);
     const waiting = await server.call('POST', '/api/v2/submit', { prompt: 'approve', threadId: one.threadId });
     const { threadId } = one;
-    await eventually(async () => {
+    await until(async () => {
       const { body } = await server.call('GET', '/api/v2/threads');
       const listed = body.data.find((each: { threadId: string }) => each.threadId === threadId);
       return listed.activeState === 'suspended' ? true : undefined;

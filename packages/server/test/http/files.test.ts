@@ -1,10 +1,11 @@
-import { filePlace } from '@toolscript/core/protocol';
+import { filePlace } from '@toolscript/core/internal';
 import type { Caller } from '@toolscript/server';
 import { cabinetTools } from '../../../tools/dist/index.js';
 import { beforeAll, afterAll, describe, expect, it } from 'vitest';
-import { openStores } from '#server/stores/index.js';
+import { openStores } from '@toolscript/service/stores';
 import { oneScriptAgent } from '../support/one-script-agent.js';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   ada: { principal: 'ada', scopes: ['read', 'run', 'approve'] },
@@ -36,9 +37,7 @@ async function run(user: string, code: string, threadId?: string) {
   const body = { prompt: code, agentId: 'one-script', ...(threadId === undefined ? {} : { threadId }) };
   const { body: submitted, status } = await server.call('POST', '/api/v2/submit', body, headers);
   expect(status).toBe(202);
-  await eventually(async () =>
-    (await server.stores.runs.get(submitted.runId))?.state === 'completed' ? true : undefined,
-  );
+  await until(async () => ((await server.stores.runs.get(submitted.runId))?.state === 'completed' ? true : undefined));
   const { turns } = await server.stores.threads.readItems(submitted.threadId);
   const output = turns.at(-1)!.items.find(({ type }) => type === 'script_execution_output') as {
     result?: unknown;

@@ -2,15 +2,17 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHarness, fileStore, type Harness } from '@toolscript/core';
-import { filePlace } from '@toolscript/core/protocol';
-import type { Caller, Scope } from '@toolscript/server';
+import { filePlace } from '@toolscript/core/internal';
+import { hasScope, type Caller, type McpEndpoint, type Scope } from '@toolscript/server';
+import { createGateway } from '../../../mcp/dist/index.js';
 import * as tools from '../../../tools/dist/index.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderUndo } from '../../../cli/dist/undo/script-undo.js';
-import { eventually, openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } from '../support/test-server.js';
-import { tries } from '../../../core/test/support/some-cases.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } from '../support/test-server.js';
+import { tries } from '@toolscript/testkit/some-cases';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { until } from '@toolscript/testkit/until';
 
 /*
  * Every operation that /openapi.json describes is asked with the credentials of one principal for data of another one,
@@ -31,7 +33,18 @@ const CALLERS: Readonly<Record<string, Caller>> = {
 /** Keys and rules belong to the server. */
 const ADMINISTRATION = /^\/api\/v2\/(?:keys|rules)\b/u;
 
-const PUBLIC = ['GET /healthz', 'GET /readyz'];
+const PUBLIC = ['GET /healthz', 'GET /readyz', 'GET /', 'GET /openapi.json'];
+
+const MCP_HEADERS = { accept: 'application/json, text/event-stream' };
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+
+/** The header that names a session of MCP. */
+const SESSION = [{ name: 'mcp-session-id', in: 'header' }];
 
 interface Operation {
   readonly method: string;
@@ -40,6 +53,14 @@ interface Operation {
   /** Names of members of its body; undefined if it has none. */
   readonly body: readonly string[] | undefined;
 }
+
+/** Operations that /openapi.json does not describe. */
+const HIDDEN: readonly Operation[] = [
+  { method: 'GET', path: '/', parameters: [], body: undefined },
+  { method: 'GET', path: '/openapi.json', parameters: [], body: undefined },
+  ...['GET', 'DELETE'].map((method) => ({ method, path: '/mcp', parameters: SESSION, body: undefined })),
+  { method: 'POST', path: '/mcp', parameters: SESSION, body: ['jsonrpc', 'id', 'method', 'params'] },
+];
 
 let server: TestServer;
 let harness: Harness;
@@ -59,9 +80,17 @@ beforeAll(async () => {
   });
   const workspace = tools.createWorkspace({ roots: folder, undo: { folder: join(folder, 'changes') } });
   const undo = new FolderUndo({ workspace, harness: async () => harness, approvals: 'deny', tools });
-  server = await openTestServer({ auth, limits, folder, undo });
+  const gateway = createGateway({ harness }).serveHttp();
+  const mcp: McpEndpoint = {
+    fetch: (request, { caller, body, onSession }) => {
+      const rights = { mayRun: hasScope(caller, 'run'), mayDecide: hasScope(caller, 'approve') };
+      return gateway.fetch(request, { caller: { principal: caller.principal, ...rights }, body, onSession });
+    },
+    close: () => gateway.close(),
+  };
+  server = await openTestServer({ auth, limits, folder, undo, mcp });
   ids = await makeData(server);
-  operations = await describedOperations();
+  operations = [...(await describedOperations()), ...HIDDEN];
 });
 
 afterAll(async () => {
@@ -77,7 +106,7 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
   for (const verdict of ['approve', undefined]) {
     const key = { 'idempotency-key': `${CANARY}-${verdict}` };
     const { body } = await ask('POST', '/api/v2/submit', { prompt: `approve ${CANARY}` }, key);
-    const approval = await eventually(async () => {
+    const approval = await until(async () => {
       const { body: page } = await ask('GET', `/api/v2/approvals?runId=${body.runId}`);
       return page.data[0] as Record<string, string> | undefined;
     });
@@ -85,7 +114,7 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
       found.add(id);
     if (verdict === undefined) continue;
     await ask('POST', `/api/v2/approvals/${approval.approvalId}`, { decision: verdict, note: CANARY });
-    await eventually(async () =>
+    await until(async () =>
       (await ask('GET', `/api/v2/runs/${body.runId}`)).body.status === 'completed' ? true : undefined,
     );
   }
@@ -95,7 +124,12 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
   }
   const request = { model: 'demo', input: `hello ${CANARY}`, metadata: { owner: CANARY } };
   const { body: response } = await ask('POST', '/v1/responses', request);
-  return [...found, response.id].filter((id) => id !== undefined);
+  const session = await fetch(`${working.url}/mcp`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer ada', 'content-type': 'application/json', ...MCP_HEADERS },
+    body: JSON.stringify(INITIALIZE),
+  });
+  return [...found, response.id, session.headers.get('mcp-session-id')].filter((id) => id !== undefined);
 }
 
 /** Operations on the resources of a principal. */
@@ -108,6 +142,8 @@ const SENTENCE = /(?:\.|: toolscript .+)$/u;
 
 /** A problem document, or an error in the form of the OpenAI API. */
 function expectError(path: string, { status, type, text }: { status: number; type: string; text: string }): void {
+  // The MCP endpoint answers after the server's own checks.
+  if (path === '/mcp' && text.includes('"jsonrpc"')) return;
   const body = JSON.parse(text);
   if (path.startsWith('/v1/') && body.error !== undefined) {
     expect(body).toEqual({ error: expect.objectContaining({ message: expect.stringMatching(SENTENCE) }) });
@@ -219,6 +255,7 @@ async function send(name: string, { method, url, headers, body }: Asked) {
     method,
     signal: stop.signal,
     headers: {
+      ...(url.startsWith('/mcp') ? MCP_HEADERS : {}),
       ...headers,
       ...(name === '' ? {} : { authorization: `Bearer ${name}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -260,7 +297,21 @@ async function adasData(): Promise<unknown> {
     ),
     approvals: await ask('/api/v2/approvals?state=all&limit=100'),
     audit: await ask('/api/v2/audit?limit=100'),
+    session: await pinged(),
   };
+}
+
+/** The answer to a ping in Ada's session of MCP. */
+async function pinged(): Promise<number> {
+  const headers = { authorization: 'Bearer ada', ...MCP_HEADERS, 'mcp-session-id': ids.at(-1)! };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const { status } = await fetch(`${server.url}/mcp`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body,
+  });
+  expect(status).toBe(200);
+  return status;
 }
 
 describe('over all operations of /openapi.json', () => {

@@ -1,11 +1,14 @@
+import { Readable } from 'node:stream';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { StreamEvent } from '@toolscript/core/protocol';
-import { KeyFolder, makeApiKey } from '@toolscript/server';
+import { accessLimits, KeyFolder, makeApiKey, type Caller } from '@toolscript/server';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
+import { OpenStreams } from '#server/http/open-streams.js';
 import { sendEvents } from '#server/http/sse.js';
-import { eventually, openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const closers: (() => unknown)[] = [];
 
@@ -50,7 +53,7 @@ describe('open streams of one principal', () => {
     expect(await refused.json()).toMatchObject({ detail: expect.stringMatching(/^You have 2 event streams open/u) });
     expect((await follow(server, runs.bob, 'bob')).status).toBe(200);
     await first.body!.cancel();
-    await eventually(async () => ((await follow(server, runs.ada, 'ada')).status === 200 ? true : undefined));
+    await until(async () => (await follow(server, runs.ada, 'ada')).status === 200);
   });
 
   it('end when their key is revoked, and those of others go on', async () => {
@@ -66,6 +69,38 @@ describe('open streams of one principal', () => {
     expect(await ending.text()).not.toContain('response_done');
     expect((await follow(keyed, runId, one!.token)).status).toBe(401);
     expect(await Promise.race([lastingEnd, Promise.resolve('open')])).toBe('open');
+  });
+});
+
+describe('a response that stays open', () => {
+  it.each(['hijacked', 'stream', 'web stream', 'response'])('fails if it is not registered: %s', async (kind) => {
+    const streams = new OpenStreams(accessLimits(), undefined);
+    const app = fastify({ logger: false });
+    closers.push(() => app.close());
+    app.decorateRequest('caller', null as unknown as Caller);
+    app.addHook('onRequest', async (request) => {
+      request.caller = { principal: 'ada', scopes: ['read'] };
+    });
+    streams.requireRegistration(app);
+    app.get('/:registered', async (request, reply) => {
+      const { registered } = request.params as { registered: string };
+      if (registered === 'yes') streams.addResponse(request.caller, reply);
+      if (kind === 'stream') return reply.send(Readable.from(['open']));
+      if (kind === 'web stream') return reply.send(new Blob(['open']).stream());
+      if (kind === 'response') return reply.send(new Response('open'));
+      reply.hijack();
+      reply.raw.end('open');
+      return reply;
+    });
+    expect(await app.inject('/yes')).toMatchObject({ statusCode: 200, body: 'open' });
+    expect(await app.inject('/no')).toMatchObject({ statusCode: 500 });
+  });
+
+  it('is registered by each route of the server: an export counts as a stream of its principal', async () => {
+    const server = await open({ limits: { streamsPerPrincipal: 1 } });
+    const runId = await waitingRun(server);
+    expect((await follow(server, runId)).status).toBe(200);
+    expect((await server.call('GET', '/api/v2/audit?format=jsonl')).status).toBe(429);
   });
 });
 
@@ -89,9 +124,9 @@ describe('a client that reads nothing', () => {
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
     connectTo(app.server.address() as AddressInfo).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await eventually(async () => (isEnded ? true : undefined));
+    await until(() => isEnded);
     const sentUntilThen = sent;
-    await eventually(async () => ((await connectionsOf(app.server)) === 0 ? true : undefined));
+    await until(async () => (await connectionsOf(app.server)) === 0);
     expect(sent).toBe(sentUntilThen);
   });
 
@@ -102,8 +137,8 @@ describe('a client that reads nothing', () => {
     const socket = connectTo({ port: Number(port) });
     // More answers than the buffers of the system hold.
     socket.write(ask.repeat(2_000));
-    await eventually(async () => ((await connectionsOf(server.app.server)) === 1 ? true : undefined));
-    await eventually(async () => ((await connectionsOf(server.app.server)) === 0 ? true : undefined));
+    await until(async () => (await connectionsOf(server.app.server)) === 1);
+    await until(async () => (await connectionsOf(server.app.server)) === 0);
     expect((await server.call('GET', '/healthz')).status).toBe(200);
   });
 });

@@ -28,6 +28,7 @@ beforeAll(async () => {
           { slug: 'careful', mode: 'dry-run' },
           { slug: 'bounded', limits: { maxToolCalls: 2 } },
           { slug: 'plain', tools: ['one', 'two'] },
+          { slug: 'chooser', provider: { api: 'openai-chat', model: 'own' }, models: ['other'] },
         ],
         harness: { ...parts, tools: [echo('one'), echo('two'), echo('three')] },
         provider: () => scriptedModel({ turns: [{ parts: [{ type: 'script', code }] }, { parts: [] }] }),
@@ -89,6 +90,17 @@ describe('overrides of a run', () => {
   it('do not give an agent tools that it does not have', async () => {
     const { run } = await outcomeOf('plain', THREE_CALLS, { expose: ['three'] });
     expect(run).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('"three"') } });
+  });
+
+  it('choose only a model that the agent lists', async () => {
+    code = 'return 1;';
+    const statusOf = async (agentId: string, model: string) =>
+      (await server.call('POST', '/api/v2/submit', { prompt: 'go', agentId, model })).status;
+    for (const model of ['own', 'other']) expect(await statusOf('chooser', model)).toBe(202);
+    expect(await statusOf('chooser', 'expensive')).toBe(400);
+    expect(await statusOf('plain', 'any')).toBe(400);
+    const { body } = await server.call('GET', '/api/v2/agents');
+    expect(body.data.at(-1)).toMatchObject({ agentId: 'chooser', models: ['own', 'other'] });
   });
 
   it('are rejected if they name unknown values', async () => {

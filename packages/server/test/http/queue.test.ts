@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const closers: (() => unknown)[] = [];
 
@@ -35,7 +36,7 @@ describe('the queue', () => {
     const noisy: string[] = [];
     for (let count = 0; count < 16; count++) noisy.push((await submit(server, 'ada')).body.runId);
     const { runId } = (await submit(server, 'bob')).body;
-    await eventually(async () => ((await server.stores.runs.get(runId))?.state === 'completed' ? true : undefined));
+    await until(async () => (await server.stores.runs.get(runId))?.state === 'completed');
     expect((await server.stores.runs.get(noisy.at(-1)!))?.state).toBe('queued');
   });
 

@@ -1,7 +1,9 @@
 import { foldResponse } from '@toolscript/core/history';
-import { endsRun, type OutputItem } from '@toolscript/core/protocol';
+import { endsRun } from '@toolscript/core/stream';
+import type { OutputItem } from '@toolscript/core/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 let server: TestServer;
 
@@ -19,7 +21,7 @@ async function submit(prompt: string, more: object = {}) {
 
 /** The only approval that a run waits for. */
 function approvalOf(runId: string) {
-  return eventually(async () => {
+  return until(async () => {
     const { body } = await server.call('GET', `/api/v2/approvals?runId=${runId}`);
     return body.data[0] as { approvalId: string; inputJson: string; rendered: string; line: number } | undefined;
   });
@@ -203,7 +205,7 @@ describe('a cancellation', () => {
     expect((await server.call('POST', `/api/v2/runs/${runId}/cancel`)).status).toBe(202);
     const events = await server.follow(runId);
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'cancelled' });
-    await eventually(async () => {
+    await until(async () => {
       const { body } = await server.call('GET', `/api/v2/runs/${runId}`);
       return body.status === 'cancelled' ? body : undefined;
     });

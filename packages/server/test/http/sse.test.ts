@@ -4,7 +4,7 @@ import type { StreamEvent } from '@toolscript/core/protocol';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { sendEvents, type EventStreamOptions } from '#server/http/sse.js';
-import { eventually } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const TEXT = 'x'.repeat(1000);
 
@@ -62,7 +62,7 @@ it.each([
   }
   const { state, port, close } = await openStream(endless, { stallMs: 500 });
   const socket = askWithoutReading(port);
-  await eventually(async () => (state.isEnded ? true : undefined));
+  await until(() => state.isEnded);
   expect(state.isDropped).toBe(true);
   expect(produced).toBeLessThan(MAX_SYSTEM_BUFFERS);
   expect(state.unsent).toBeLessThan(MAX_UNSENT);
@@ -108,7 +108,7 @@ it('sends heartbeats while idle, and ends when its client leaves', async () => {
     if (text.split(': alive\n\n').length > 3) break;
   }
   leave.abort();
-  await eventually(async () => (state.isEnded ? true : undefined));
+  await until(() => state.isEnded);
   expect(text.startsWith('id: 0\nevent: item_delta\ndata: {')).toBe(true);
   await close();
 });

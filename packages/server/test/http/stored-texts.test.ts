@@ -3,9 +3,9 @@ import { memoryStore } from '@toolscript/core';
 import { scriptedModel, type ScriptedModel } from '@toolscript/core/providers';
 import type { Tool } from '@toolscript/core/protocol';
 import { createServer, type Caller } from '@toolscript/server';
-import { openEventLog, openStores } from '@toolscript/server/stores';
+import { openEventLog, openStores } from '@toolscript/service/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { cabinetTools, promptTools, storedTexts } from '../../../tools/dist/index.js';
 import { SUSPENSION_KEY, testClient, TOKEN } from '../support/test-server.js';
 

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import { userMessage } from '@toolscript/core/agent';
-import { EventEnvelopes } from '@toolscript/core/protocol';
+import { EventEnvelopes } from '@toolscript/core/ports';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, openTestServer, TOKEN } from '../support/test-server.js';
+import { openTestServer, TOKEN } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 it('counts the clients that were dropped because they did not read', async () => {
   const server = await openTestServer({ limits: { stallTimeoutMs: 200 }, workers: 0 });
@@ -29,7 +30,7 @@ it('counts the clients that were dropped because they did not read', async () =>
   socket.on('error', () => {});
   socket.pause();
   socket.write(`GET /api/v2/stream/${run.runId} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
-  const line = await eventually(async () => {
+  const line = await until(async () => {
     const response = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
     return /^toolscript_stream_clients_dropped_total [1-9].*$/mu.exec(await response.text())?.[0];
   });

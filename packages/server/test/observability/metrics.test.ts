@@ -1,10 +1,12 @@
-import { createHarness, defineTool, QuickJsPool } from '@toolscript/core';
+import { createHarness, defineTool } from '@toolscript/core';
+import { QuickJsPool } from '@toolscript/core/internal';
 import { defineAgent } from '@toolscript/core/agent';
 import { scriptedModel, type Scenario } from '@toolscript/core/providers';
 import type { Caller, Scope, ServedAgent } from '@toolscript/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const SECRET = 'private-words';
 
@@ -121,7 +123,7 @@ describe('the metrics', () => {
 
   it('report pending approvals, and the time until a decision', async () => {
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'please approve', agentId: 'demo' });
-    const approval = await eventually(async () => {
+    const approval = await until(async () => {
       const { body: page } = await server.call('GET', `/api/v2/approvals?runId=${body.runId}`);
       return page.data[0] as { approvalId: string } | undefined;
     });
@@ -149,7 +151,7 @@ describe('the metrics', () => {
       headers: { authorization: `Bearer ${TOKEN}` },
       signal: stop.signal,
     });
-    const now = await eventually(async () => {
+    const now = await until(async () => {
       const found = await metrics();
       return found.get('toolscript_worker_runs') === 1 ? found : undefined;
     });

@@ -1,6 +1,7 @@
-import { MAX_DELIVERIES, type StreamEvent } from '@toolscript/core/protocol';
+import { MAX_DELIVERIES } from '@toolscript/core/ports';
+import type { StreamEvent } from '@toolscript/core/protocol';
 import { expect, it, onTestFinished } from 'vitest';
-import { PERSISTENCE_GROUP } from '#server/runs/index.js';
+import { PERSISTENCE_GROUP } from '@toolscript/service';
 import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
 
 const OLD_MS = 90_000;

@@ -1,5 +1,6 @@
 import { createHarness, defineTool } from '@toolscript/core';
-import { EventEnvelopes, type Run } from '@toolscript/core/protocol';
+import { EventEnvelopes } from '@toolscript/core/ports';
+import type { Run } from '@toolscript/core/protocol';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { z } from 'zod';

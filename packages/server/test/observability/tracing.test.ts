@@ -1,8 +1,9 @@
 import { trace } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { readTraceContext } from '@toolscript/core/protocol';
+import { readTraceContext } from '@toolscript/core/internal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, type TestServer } from '../support/test-server.js';
+import { openTestServer, type TestServer } from '../support/test-server.js';
+import { until } from '@toolscript/testkit/until';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
@@ -34,13 +35,13 @@ describe('a submitted run', () => {
     const headers = { traceparent: TRACEPARENT };
     const { runId } = (await server.call('POST', '/api/v2/submit', { prompt: 'please approve' }, headers)).body;
     const following = server.follow(runId);
-    const { approvalId } = await eventually(async () => {
+    const { approvalId } = await until(async () => {
       const { body } = await server.call('GET', `/api/v2/approvals?runId=${runId}`);
       return body.data[0] as { approvalId: string } | undefined;
     });
     await server.call('POST', `/api/v2/approvals/${approvalId}`, 'approve');
     const events = await following;
-    const { parts, all } = await eventually(async () => {
+    const { parts, all } = await until(async () => {
       const found = spansOf(runId);
       return found.parts.length === 2 ? found : undefined;
     });
@@ -68,7 +69,7 @@ describe('a submitted run', () => {
     const { body } = await server.call('POST', '/v1/responses', { model: 'demo', input: 'hello' }, headers);
     expect(body.status).toBe('completed');
     const runId = (await server.stores.runs.list({})).runs.at(-1)!.runId;
-    const { parts } = await eventually(async () => {
+    const { parts } = await until(async () => {
       const found = spansOf(runId);
       return found.parts.length === 1 ? found : undefined;
     });
@@ -79,7 +80,7 @@ describe('a submitted run', () => {
     for (const headers of [{}, { traceparent: 'broken' }] as Record<string, string>[]) {
       const { runId } = (await server.call('POST', '/api/v2/submit', { prompt: 'hello' }, headers)).body;
       await server.follow(runId);
-      const { parts } = await eventually(async () => {
+      const { parts } = await until(async () => {
         const found = spansOf(runId);
         return found.parts.length === 1 ? found : undefined;
       });

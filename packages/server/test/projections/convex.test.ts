@@ -5,11 +5,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { foldResponse } from '@toolscript/core/history';
 import type { OutputItem, StreamEvent } from '@toolscript/core/protocol';
 import { openConvexProjection, type Projection } from '@toolscript/server';
-import { RunCleaner } from '#server/runs/index.js';
-import { memoryEventLog, memoryStore, memoryStores } from '@toolscript/core';
-import { RunProjector } from '#server/projections/index.js';
-import { eventually, openTestServer } from '../support/test-server.js';
+import { RunCleaner, RunProjector } from '@toolscript/service';
+import { memoryStore } from '@toolscript/core';
+import { openTestServer } from '../support/test-server.js';
 import { ConvexDeployment, SECRET } from './support/convex-deployment.js';
+import { memoryEventLog, memoryStores } from '@toolscript/service/stores';
+import { until } from '@toolscript/testkit/until';
 
 let convex: ConvexDeployment;
 let projection: Projection;
@@ -86,13 +87,13 @@ describe('a projection to Convex', () => {
     try {
       const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'look around, and approve' });
       const { runId, threadId } = body as { runId: string; threadId: string };
-      await eventually(async () => ((await runsOf(threadId))[0]?.status === 'suspended' ? true : undefined));
-      const approvalId = await eventually(async () => {
+      await until(async () => (await runsOf(threadId))[0]?.status === 'suspended');
+      const approvalId = await until(async () => {
         const { body: approvals } = await server.call('GET', '/api/v2/approvals');
         return approvals.data[0]?.approvalId as string | undefined;
       });
       expect((await server.call('POST', `/api/v2/approvals/${approvalId}`, 'approve')).status).toBe(200);
-      await eventually(async () => ((await runsOf(threadId))[0]?.status === 'completed' ? true : undefined));
+      await until(async () => (await runsOf(threadId))[0]?.status === 'completed');
       const thread = await server.call('GET', `/api/v2/threads/${threadId}?operations=full`);
       const items = await itemsOf(runId);
       expect((await runsOf(threadId))[0]!.items).toBe(items.length);
@@ -110,12 +111,12 @@ describe('a projection to Convex', () => {
     try {
       const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'look around' });
       const { runId, threadId } = body as { runId: string; threadId: string };
-      await eventually(async () => {
+      await until(async () => {
         const run = await server.call('GET', `/api/v2/runs/${runId}`);
         return run.body.status === 'completed' ? true : undefined;
       });
       convex.failure = undefined;
-      await eventually(async () => ((await runsOf(threadId))[0]?.status === 'completed' ? true : undefined));
+      await until(async () => (await runsOf(threadId))[0]?.status === 'completed');
       expect(await itemsOf(runId)).not.toEqual([]);
     } finally {
       await server.close();
@@ -127,7 +128,7 @@ describe('a projection to Convex', () => {
     try {
       const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'look around' });
       const { threadId } = body as { threadId: string };
-      await eventually(async () => ((await runsOf(threadId))[0]?.status === 'completed' ? true : undefined));
+      await until(async () => (await runsOf(threadId))[0]?.status === 'completed');
       convex.failure = 503;
       expect((await server.call('DELETE', `/api/v2/threads/${threadId}`)).status).toBe(503);
       convex.failure = undefined;

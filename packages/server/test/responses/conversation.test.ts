@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/test-server.js';
 import { checkEvents, openResponsesServer, type ResponsesServer } from './support/responses-server.js';
+import { until } from '@toolscript/testkit/until';
 
 let server: ResponsesServer;
 
@@ -118,7 +118,7 @@ describe('a stored response', () => {
 
 describe('a response that waits for an approval', () => {
   const pending = (id: string) =>
-    eventually(async () => {
+    until(async () => {
       const { body } = await server.call('GET', `/api/v2/approvals?runId=${id.slice('resp_'.length)}`);
       return body.data[0] as { approvalId: string } | undefined;
     });
@@ -131,7 +131,7 @@ describe('a response that waits for an approval', () => {
     expect(final.metadata).toEqual({ toolscript_approval_ids: approvalId });
     expect(await server.client.responses.retrieve(final.id)).toMatchObject({ status: 'incomplete' });
     await server.call('POST', `/api/v2/approvals/${approvalId}`, 'approve');
-    const done = await eventually(async () => {
+    const done = await until(async () => {
       const now = await server.client.responses.retrieve(final.id);
       return now.status === 'completed' ? now : undefined;
     });
@@ -151,7 +151,7 @@ describe('a response that waits for an approval', () => {
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'approval_required' } });
     const { approvalId } = await pending(response.id);
     await server.call('POST', `/api/v2/approvals/${approvalId}`, 'deny');
-    const done = await eventually(async () => {
+    const done = await until(async () => {
       const now = await server.client.responses.retrieve(response.id);
       return now.status === 'completed' ? now : undefined;
     });

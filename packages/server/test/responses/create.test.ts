@@ -1,8 +1,8 @@
-import { isFinalRunState } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/test-server.js';
 import { HELPER_MODEL } from './support/helper-agent.js';
 import { openResponsesServer, outputOf, PIXEL, type ResponsesServer } from './support/responses-server.js';
+import { until } from '@toolscript/testkit/until';
 
 let server: ResponsesServer;
 
@@ -190,14 +190,14 @@ describe('a client that disconnects', () => {
       (await server.stores.runs.list({ limit: 500 })).runs.find(
         ({ runId, state }) => !before.has(runId) && state === 'running',
       );
-    const { runId } = await eventually(isNew);
-    await eventually(async () => {
+    const { runId } = await until(isNew);
+    await until(async () => {
       const { events } = await server.stores.threads.readEvents(runId);
       return events.find(({ payload }) => payload.type === 'item_delta');
     });
     abort.abort();
     await outcome;
-    const ended = await eventually(async () => {
+    const ended = await until(async () => {
       const run = (await server.stores.runs.get(runId))!;
       return isFinalRunState(run.state) ? run : undefined;
     });
@@ -219,8 +219,8 @@ describe('a server that is stopped', () => {
         () => undefined,
         (error: Error) => error,
       );
-      const { runId } = await eventually(async () => (await first.stores.runs.list({ state: 'running' })).runs[0]);
-      await eventually(async () => (await first.stores.threads.readEvents(runId)).events[2]);
+      const { runId } = await until(async () => (await first.stores.runs.list({ state: 'running' })).runs[0]);
+      await until(async () => (await first.stores.threads.readEvents(runId)).events[2]);
       await first.close({ keepsData: true });
       expect((await failed)?.message).toContain('so the response was interrupted');
       const second = await openResponsesServer({ folder: first.folder });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { EventPayload, Run, StreamEvent } from '@toolscript/core/protocol';
 import { expect, test } from 'vitest';
-import { translatorOf } from '#server/responses/response-resource.js';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { runTranslator } from '#server/responses/response-resource.js';
+import { tries } from '@toolscript/testkit/some-cases';
 import { EventSchema, ResponseSchema } from './support/specification.js';
 
 /*
@@ -113,7 +113,7 @@ const anyRun = fc
 
 /** The translation as a permanently connected client reads it: a suspension that is resumed does not appear. */
 function translated(events: readonly StreamEvent[]) {
-  const translator = translatorOf(RUN, ['toolscript:script_execution']);
+  const translator = runTranslator(RUN, ['toolscript:script_execution']);
   const sent = [...translator.read()];
   for (const event of events) {
     translator.take(event);

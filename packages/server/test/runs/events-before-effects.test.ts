@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createHarness, defineTool, memoryEventLog, memoryStores } from '@toolscript/core';
+import { createHarness, defineTool } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
 import { scriptedModel, type Scenario } from '@toolscript/core/providers';
 import type { EventLog } from '@toolscript/core/protocol';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { openTestServer } from '../support/test-server.js';
+import { memoryEventLog, memoryStores } from '@toolscript/service/stores';
 
 type Part = Extract<Scenario['turns'][number], { parts: unknown }>['parts'][number];
 

@@ -5,7 +5,7 @@ import type { Tool } from '@toolscript/core/protocol';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
 import { promptedModel } from './prompted-model.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /**
  * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an

@@ -3,7 +3,7 @@ import { createHarness } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
 import type { ModelProvider } from '@toolscript/core/protocol';
 import type { ServedAgent } from '@toolscript/server';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 const CONFIG = defineAgent({ slug: 'talker', carrier: 'text', provider: { api: 'openai-responses', model: 'talker' } });
 

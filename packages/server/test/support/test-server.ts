@@ -12,8 +12,8 @@ import {
   type ServedAgent,
   type ServerOptions,
 } from '@toolscript/server';
-import { openEventLog, openStores } from '@toolscript/server/stores';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { openEventLog, openStores } from '@toolscript/service/stores';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 export const TOKEN = 'test-token-of-the-server';
 
@@ -144,14 +144,5 @@ async function* eventsIn(response: Response): AsyncGenerator<StreamEvent> {
       const data = /^data: (.*)$/mu.exec(frame)?.[1];
       if (data !== undefined) yield JSON.parse(data) as StreamEvent;
     }
-  }
-}
-
-/** Repeats the request until the answer matches. */
-export async function eventually<Value>(ask: () => Promise<Value | undefined>): Promise<Value> {
-  for (;;) {
-    const value = await ask();
-    if (value !== undefined) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -8,7 +8,7 @@ import { storeTools } from './store-values.js';
 export interface CabinetToolsOptions {
   readonly documents: DocumentStore;
   /** The user for calls that name no user. Default: such calls cannot use the scope `principal`. */
-  readonly principal?: string;
+  readonly principal?: string | undefined;
 }
 
 /**

@@ -1,8 +1,10 @@
-import { fileAbout, readFileOf, type DocumentStore, type StoredDocument } from '@toolscript/core/protocol';
+import { fileAbout, readThreadFile } from '@toolscript/core/internal';
+import type { DocumentStore } from '@toolscript/core/protocol';
+import type { StoredDocument } from '@toolscript/core/ports';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import { untrusted, UNTRUSTED_NOTE } from '../web/untrusted.js';
-import { stored } from './documents.js';
+import { awaitStore } from './documents.js';
 
 /**
  * The text of a thread's file for a model. The text of a web page starts with a note for the model, and is enclosed in
@@ -28,7 +30,7 @@ export async function findFile(
   threadId: string,
   { fileKey, version }: { fileKey: string; version?: number | undefined },
 ): Promise<StoredDocument> {
-  const file = await stored(readFileOf(documents, threadId, fileKey, version));
+  const file = await awaitStore(readThreadFile(documents, threadId, fileKey, version));
   if (file !== undefined) return file;
   const which = version === undefined ? '' : ` with version ${version}`;
   throw failure(
@@ -39,7 +41,7 @@ export async function findFile(
 
 /** Prepares a part of the file's text for a model: encloses the text of a web page in tags that name its source. */
 export function markedText(file: StoredDocument, text: string): string {
-  // defence: saved-pages-stay-untrusted, without it: return isOfWeb(file) ? text : text;
+  // defence: saved-pages-stay-untrusted
   return isOfWeb(file) ? untrusted(text, fileAbout(file).source?.url ?? file.name) : text;
 }
 

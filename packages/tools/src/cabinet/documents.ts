@@ -12,7 +12,7 @@ const REASONS = {
 /**
  * Waits for a call to the store. Converts the store's errors to errors for the model, which name no file of the host.
  */
-export async function stored<Value>(call: Promise<Value>): Promise<Value> {
+export async function awaitStore<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
   } catch (error) {
@@ -34,7 +34,7 @@ function describeStoreError(error: unknown): unknown {
 }
 
 /** The thread of a call. Throws a ToolCallError for a call outside a conversation. */
-export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
+export function requireThread({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
   if (threadId !== undefined) return threadId;
   throw failure(
     'unavailable',
@@ -42,6 +42,6 @@ export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): strin
   );
 }
 
-export function expiryOf(hours: number | undefined): { expiresAt?: number } {
+export function documentExpiry(hours: number | undefined): { expiresAt?: number | undefined } {
   return hours === undefined ? {} : { expiresAt: Math.round(Date.now() + hours * 3_600_000) };
 }

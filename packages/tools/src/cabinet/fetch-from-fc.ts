@@ -1,8 +1,9 @@
 import { defineTool } from '@toolscript/core';
-import { fileAbout, present, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { fileAbout, present } from '@toolscript/core/internal';
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { findFile, markedText } from './document-text.js';
-import { threadOf } from './documents.js';
+import { requireThread } from './documents.js';
 
 const DEFAULT_LENGTH = 50_000;
 const MAX_LENGTH = 1_000_000;
@@ -35,9 +36,9 @@ export function fetchFromFCTool(documents: DocumentStore): Tool {
     approval: 'never',
     effect: 'read',
     execute: async ({ fileKey, version, offset, maxLength }, context) => {
-      const file = await findFile(documents, threadOf(context), { fileKey, version });
+      const file = await findFile(documents, requireThread(context), { fileKey, version });
       const { title, contentType, source } = fileAbout(file);
-      const end = endOf(file.text, offset + maxLength);
+      const end = partEnd(file.text, offset + maxLength);
       return {
         fileKey,
         version: file.version,
@@ -52,7 +53,7 @@ export function fetchFromFCTool(documents: DocumentStore): Tool {
 }
 
 /** The end of a part, moved by one UTF-16 unit if the part would otherwise split a surrogate pair. */
-function endOf(text: string, end: number): number {
+function partEnd(text: string, end: number): number {
   const divides = (text.codePointAt(end - 1) ?? 0) > 0xffff;
   return Math.min(divides ? end + 1 : end, text.length);
 }

@@ -13,9 +13,9 @@ export const FileKey = z
   );
 
 function isFileKey(key: string): boolean {
-  // defence: file-keys-are-visible, without it: if (key.length > MAX_KEY) return false;
+  // defence: file-keys-are-visible
   if (key.length > MAX_KEY || key.trim() !== key || /[\p{C}\p{Zl}\p{Zp}\\]/u.test(key)) return false;
-  // defence: file-keys-are-no-paths, without it: return key !== '';
+  // defence: file-keys-are-no-paths
   return key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 

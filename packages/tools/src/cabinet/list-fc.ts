@@ -1,7 +1,9 @@
 import { defineTool } from '@toolscript/core';
-import { fileAbout, present, type DocumentInfo, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { fileAbout, present } from '@toolscript/core/internal';
+import type { DocumentInfo } from '@toolscript/core/ports';
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { stored, threadOf } from './documents.js';
+import { awaitStore, requireThread } from './documents.js';
 
 const PAGE = 100;
 
@@ -35,15 +37,15 @@ export function listFCTool(documents: DocumentStore): Tool {
     approval: 'never',
     effect: 'read',
     execute: async ({ prefix, cursor }, context) => {
-      const scope = { kind: 'thread', id: threadOf(context) } as const;
+      const scope = { kind: 'thread', id: requireThread(context) } as const;
       const query = { scope, kind: 'file', limit: PAGE, ...present({ prefix, after: cursor }) } as const;
-      const { documents: found, next } = await stored(documents.list(query));
-      return { files: found.map(listed), ...present({ cursor: next }) };
+      const { documents: found, next } = await awaitStore(documents.list(query));
+      return { files: found.map(listedFile), ...present({ cursor: next }) };
     },
   });
 }
 
-function listed(info: DocumentInfo) {
+function listedFile(info: DocumentInfo) {
   const { title, contentType, source } = fileAbout(info);
   const { name: fileKey, version, bytes, createdAt, expiresAt } = info;
   return {
@@ -51,11 +53,11 @@ function listed(info: DocumentInfo) {
     version,
     bytes,
     ...present({ title, contentType, source: source?.url }),
-    savedAt: timeOf(createdAt),
-    ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt) }),
+    savedAt: isoTime(createdAt),
+    ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),
   };
 }
 
-function timeOf(ms: number): string {
+function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -1,7 +1,8 @@
-import { filePlace, present, type DocumentStore, type ToolCallContext } from '@toolscript/core/protocol';
+import { filePlace, present } from '@toolscript/core/internal';
+import type { DocumentStore, ToolCallContext } from '@toolscript/core/protocol';
 import { failureMessage } from '../failure.js';
 import type { FoundPage } from '../web/pages.js';
-import { stored, threadOf } from './documents.js';
+import { awaitStore, requireThread } from './documents.js';
 import { callKey, shortHash } from './file-keys.js';
 
 export type SavedPage = { readonly fileKey: string } | { readonly notSaved: string };
@@ -17,12 +18,14 @@ export async function savePage(
   const { url, title, text, isJson, fetchedAt } = page;
   const fileKey = `web-${shortHash(url)}`;
   try {
-    const place = filePlace(threadOf(context), fileKey);
-    if ((await stored(documents.read(place)))?.text === text) return { fileKey };
+    const place = filePlace(requireThread(context), fileKey);
+    if ((await awaitStore(documents.read(place)))?.text === text) return { fileKey };
     const source = { kind: 'web', url: url.slice(0, 2_000), fetchedAt };
     const contentType = isJson ? 'application/json' : 'text/markdown';
     const about = { ...present({ title: title === '' ? undefined : title }), contentType, source };
-    await stored(documents.save({ ...place, text, about, idempotencyKey: shortHash(`${callKey(context)} ${url}`) }));
+    await awaitStore(
+      documents.save({ ...place, text, about, idempotencyKey: shortHash(`${callKey(context)} ${url}`) }),
+    );
     return { fileKey };
   } catch (error) {
     return { notSaved: failureMessage(error) };

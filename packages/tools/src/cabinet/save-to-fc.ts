@@ -1,8 +1,9 @@
 import { defineTool } from '@toolscript/core';
 import { estimateTokens } from '@toolscript/core/history';
-import { filePlace, present, type DocumentStore, type FileAbout, type Tool } from '@toolscript/core/protocol';
+import { filePlace, present } from '@toolscript/core/internal';
+import type { DocumentStore, FileAbout, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { expiryOf, MAX_HOURS, stored, threadOf } from './documents.js';
+import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
 import { callKey, FileKey, shortHash } from './file-keys.js';
 
 const SaveToFCInput = z.object({
@@ -40,12 +41,12 @@ export function saveToFCTool(documents: DocumentStore): Tool {
       const idempotencyKey = callKey(context);
       const fileKey = name ?? `f-${shortHash(idempotencyKey)}`;
       const about: FileAbout = { ...present({ title, contentType }), source: { kind: 'script' } };
-      const { version, bytes } = await stored(
+      const { version, bytes } = await awaitStore(
         documents.save({
-          ...filePlace(threadOf(context), fileKey),
+          ...filePlace(requireThread(context), fileKey),
           text,
           about,
-          ...expiryOf(expiresInHours),
+          ...documentExpiry(expiresInHours),
           ...present({ ifVersion }),
           idempotencyKey,
         }),

@@ -1,14 +1,10 @@
 import { defineTool } from '@toolscript/core';
-import {
-  present,
-  type DocumentPlace,
-  type DocumentStore,
-  type Tool,
-  type ToolCallContext,
-} from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { DocumentPlace, DocumentStore, Tool, ToolCallContext } from '@toolscript/core/protocol';
 import { z } from 'zod';
+import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
-import { expiryOf, MAX_HOURS, stored, threadOf } from './documents.js';
+import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
 import { callKey } from './file-keys.js';
 
 /** Maximum UTF-8 bytes of a value as JSON. */
@@ -21,16 +17,16 @@ const Scope = z.enum(['thread', 'principal']).default('thread');
 type Scope = z.output<typeof Scope>;
 
 type CallOwner = Pick<ToolCallContext, 'principal' | 'threadId'>;
-type PlaceOf = (context: CallOwner, scope: Scope, name: string) => DocumentPlace;
+type ValuePlace = (context: CallOwner, scope: Scope, name: string) => DocumentPlace;
 
 /** store.set, store.get, store.list and store.delete: JSON values of a conversation, or of a user. */
 export function storeTools(documents: DocumentStore, local?: string): Tool[] {
-  const placeOf: PlaceOf = (context, scope, name) =>
+  const placeOf: ValuePlace = (context, scope, name) =>
     valuePlace({ threadId: context.threadId, principal: context.principal ?? local }, scope, name);
   return [setTool, getTool, listTool, deleteTool].map((make) => make(documents, placeOf));
 }
 
-function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
+function setTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
   return defineTool({
     name: 'store.set',
     description: 'Stores a JSON value of at most 64 KB under a key. Later scripts get it with store.get.',
@@ -53,18 +49,18 @@ function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
     execute: async ({ key, value, scope, ifVersion, expiresInHours }, context) => {
       const draft = {
         ...placeOf(context, scope, key),
-        text: jsonOf(key, value),
-        ...expiryOf(expiresInHours),
+        text: valueJson(key, value),
+        ...documentExpiry(expiresInHours),
         ...present({ ifVersion }),
         idempotencyKey: callKey(context),
       };
-      const { version, bytes } = await stored(documents.save(draft));
+      const { version, bytes } = await awaitStore(documents.save(draft));
       return { key, version, bytes };
     },
   });
 }
 
-function getTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
+function getTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
   return defineTool({
     name: 'store.get',
     description: 'Returns the value of a key. If the key has no value, version is 0 and value is null.',
@@ -73,7 +69,7 @@ function getTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
     approval: 'never',
     effect: 'read',
     execute: async ({ key, scope }, context) => {
-      const found = await stored(documents.read(placeOf(context, scope, key)));
+      const found = await awaitStore(documents.read(placeOf(context, scope, key)));
       return found === undefined
         ? { key, value: null, version: 0 }
         : { key, value: JSON.parse(found.text) as unknown, version: found.version };
@@ -81,7 +77,7 @@ function getTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   });
 }
 
-function listTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
+function listTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
   return defineTool({
     name: 'store.list',
     description: 'Lists the keys that have a value.',
@@ -99,24 +95,24 @@ function listTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
     execute: async ({ prefix, scope, cursor }, context) => {
       const place = placeOf(context, scope, 'any');
       const query = { scope: place.scope, kind: place.kind, limit: PAGE, ...present({ prefix, after: cursor }) };
-      const { documents: found, next } = await stored(documents.list(query));
+      const { documents: found, next } = await awaitStore(documents.list(query));
       const keys = found.map(({ name: key, version, bytes }) => ({ key, version, bytes }));
       return { keys, ...present({ cursor: next }) };
     },
   });
 }
 
-function deleteTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
+function deleteTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
   return defineTool({
     name: 'store.delete',
     description: 'Deletes the value of a key.',
     input: z.object({ key: Key, scope: Scope }),
     output: z.object({ deleted: z.boolean() }),
-    approval: isOfPrincipal,
     effect: 'write',
     idempotent: true,
+    preview: ({ key, scope }, call) => deletionPreview(documents, placeOf(call, scope, key)),
     execute: async ({ key, scope }, context) => ({
-      deleted: await stored(documents.delete(placeOf(context, scope, key))),
+      deleted: await awaitStore(documents.delete(placeOf(context, scope, key))),
     }),
   });
 }
@@ -131,17 +127,17 @@ function isOfPrincipal({ scope }: { scope: Scope }): boolean {
 
 function valuePlace(context: CallOwner, scope: Scope, name: string): DocumentPlace {
   const { principal } = context;
-  if (scope === 'thread') return { scope: { kind: 'thread', id: threadOf(context) }, kind: 'value', name };
+  if (scope === 'thread') return { scope: { kind: 'thread', id: requireThread(context) }, kind: 'value', name };
   if (principal !== undefined) return { scope: { kind: 'principal', id: principal }, kind: 'value', name };
   throw failure('unavailable', 'This call has no user, so it has no values of a user. Omit scope: "principal".');
 }
 
-function jsonOf(key: string, value: unknown): string {
+function valueJson(key: string, value: unknown): string {
   const text = value === undefined ? undefined : JSON.stringify(value);
   if (text === undefined)
     throw failure('bad_value', `The value of "${key.slice(0, 256)}" is missing. Set it to null, or delete it.`);
   const bytes = Buffer.byteLength(text);
-  // defence: stored-values-are-limited, without it: void bytes;
+  // defence: stored-values-are-limited
   if (bytes > MAX_VALUE_BYTES)
     throw failure(
       'too_large',

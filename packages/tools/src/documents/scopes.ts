@@ -26,20 +26,26 @@ export interface CommonOwner {
   readonly principal?: string | undefined;
 }
 
-export function ownerOf({ threadId, principal }: Omit<DocumentOwner, 'workspace'>, common: CommonOwner): DocumentOwner {
+export function documentOwner(
+  { threadId, principal }: Omit<DocumentOwner, 'workspace'>,
+  common: CommonOwner,
+): DocumentOwner {
   return { threadId, principal: principal ?? common.principal, workspace: common.workspace };
 }
 
 /** The owner's scope of a kind, in the form that the store takes. Undefined if the owner does not have this scope. */
-export function scopeOf({ threadId, principal, workspace }: DocumentOwner, kind: ScopeName): DocumentScope | undefined {
+export function ownerScope(
+  { threadId, principal, workspace }: DocumentOwner,
+  kind: ScopeName,
+): DocumentScope | undefined {
   const id = { thread: threadId, principal, workspace }[kind];
   return id === undefined ? undefined : { kind, id };
 }
 
 export function demandScope(owner: DocumentOwner, kind: ScopeName): DocumentScope {
-  const scope = scopeOf(owner, kind);
+  const scope = ownerScope(owner, kind);
   if (scope !== undefined) return scope;
-  const present = SCOPES.filter((name) => scopeOf(owner, name) !== undefined);
+  const present = SCOPES.filter((name) => ownerScope(owner, name) !== undefined);
   const advice =
     present.length === 0
       ? 'The host can give the run a conversation, a user or a workspace.'

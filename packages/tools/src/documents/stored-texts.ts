@@ -1,6 +1,6 @@
 import type { SubAgentOptions } from '@toolscript/core/agent';
 import { documentText } from '../cabinet/document-text.js';
-import { threadOf } from '../cabinet/documents.js';
+import { requireThread } from '../cabinet/documents.js';
 import { loadPrompt, type PromptLibrary } from '../prompts/prompt-library.js';
 
 /**
@@ -12,7 +12,7 @@ export function storedTexts(library: PromptLibrary): Pick<SubAgentOptions, 'load
   return {
     loadPrompt: (name, variables, call) => loadPrompt(library, { name, variables }, call),
     ...(documents !== undefined && {
-      documentText: (fileKey, call) => documentText(documents, threadOf(call), fileKey),
+      documentText: (fileKey, call) => documentText(documents, requireThread(call), fileKey),
     }),
   };
 }

@@ -39,7 +39,7 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {
     const upper = name.toUpperCase();
-    // defence: only-known-variables, without it: if (value !== undefined) environment[name] = value;
+    // defence: only-known-variables
     if (value !== undefined && (PASSED_ON.has(upper) || LOCALE.test(upper) || alsoPassed.includes(name)))
       environment[name] = upper === 'PATH' ? absoluteFolders(value) : value;
   }
@@ -58,6 +58,6 @@ export function childEnvironment(
 
 /** The absolute folders of a PATH. With a relative folder, the workspace could decide which program a name means. */
 function absoluteFolders(path: string): string {
-  // defence: children-get-no-relative-folders, without it: return path;
+  // defence: children-get-no-relative-folders
   return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }

@@ -1,36 +1,36 @@
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failure, failureMessage, failureReason, throwIfAborted } from '../failure.js';
+import { failure, throwIfAborted } from '../failure.js';
 import { openFolder, using } from '../files/open-verified.js';
-import { quotePath, visible } from '../files/path-rules.js';
+import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
-import { displayPath, resolvePath, type Workspace } from '../files/workspace.js';
+import { resolvePath, type Workspace } from '../files/workspace.js';
 import { quoteCommand } from './command-line.js';
 import { childEnvironment } from './environment.js';
+import { reportedOutcome, uncheckedWorkspace } from './command-report.js';
 import { commandPermissions } from './permissions.js';
 import { ProcessGroups, runCommand, type Command } from './process-tree.js';
 import { requireProgram } from './program.js';
-import { Sandbox, type SandboxedCommand } from './sandbox/client.js';
-import type { MovedEntry } from './sandbox/messages.js';
+import { Sandbox } from './sandbox/client.js';
 import { sandboxedDisk } from './sandbox/policy.js';
 import { execLine } from './shell-words.js';
 
 export interface ExecOptions {
   /** Time limit of calls that set none, in ms. Default 120 000. */
-  readonly defaultTimeoutMs?: number;
+  readonly defaultTimeoutMs?: number | undefined;
   /** Maximum time limit of a call, in ms. Default 3 600 000. */
-  readonly maxTimeoutMs?: number;
+  readonly maxTimeoutMs?: number | undefined;
   /** Names of host variables that child processes get in addition to the usual ones. */
-  readonly passEnvironment?: readonly string[];
+  readonly passEnvironment?: readonly string[] | undefined;
   /**
    * 'on' (default): commands can write only to the workspace and /tmp, cannot read known secrets of the user and the
    * system, and can use the network only as `network` allows; if the sandbox is unavailable, the tool rejects commands.
    * 'off': commands have all rights of this process.
    */
-  readonly sandbox?: 'on' | 'off';
+  readonly sandbox?: 'on' | 'off' | undefined;
   /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default: none. */
-  readonly network?: { readonly allow: readonly string[] };
+  readonly network?: { readonly allow: readonly string[] } | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -63,10 +63,10 @@ type ExecResult = z.output<typeof ExecOutput>;
 
 /** The context of a command; `ToolCallContext` satisfies it. */
 interface ExecContext {
-  readonly signal?: AbortSignal;
-  readonly maxOutputBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly maxOutputBytes?: number | undefined;
   /** Receives the latest line of output, at most twice a second. */
-  readonly progress?: (line: string) => void;
+  readonly progress?: ((line: string) => void) | undefined;
   /** Receives all output as it arrives. */
   readonly output?: ((text: string) => void) | undefined;
 }
@@ -78,7 +78,7 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
     name: 'exec',
     description:
       'Runs one program with arguments; no shell, no terminal, no input. A non-zero exitCode or timedOut is a result, not an error. ' +
-      `For pipes or && use ['sh', '-c', '…']. ${limitsOf(options)}`,
+      `For pipes or && use ['sh', '-c', '…']. ${sandboxDescription(options)}`,
     input: z.object({ command: z.array(z.string()).min(1).describe('program and arguments'), ...commonInput(options) }),
     output: ExecOutput,
     approval: 'always',
@@ -119,62 +119,50 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
         output,
       };
       if (sandbox === undefined) return runCommand(command, groups);
-      return runSandboxed(sandbox, workspace, command, groups);
+      return runInSandbox(sandbox, workspace, command, groups);
     });
   };
 }
 
-async function runSandboxed(
+async function runInSandbox(
   sandbox: Sandbox,
   workspace: Workspace,
   command: Command,
   groups: ProcessGroups,
 ): Promise<ExecResult> {
-  // defence: no-sandbox-in-a-pattern
-  refusePatterns(workspace);
+  refuseRoots(workspace);
   const { argv, signal } = command;
   const environment = process.platform === 'linux' ? { ...command.env, TMPDIR: '/tmp' } : command.env;
   const program = requireProgram(argv[0]!, environment['PATH'] ?? '', environment['PWD']!);
   const line = execLine([program, ...argv.slice(1)], environment);
   const sandboxed = await sandbox.wrap(line, sandboxedDisk(workspace));
-  return guarded(sandboxed, workspace, () => {
-    throwIfAborted(signal);
-    const { argv: started, environment: env, inputs } = sandboxed;
-    return runCommand({ ...command, argv: started, env, inputs }, groups);
-  });
-}
-
-/** Runs a command. The result or the error describes the protected files that the command made or changed. */
-async function guarded(
-  sandboxed: SandboxedCommand,
-  workspace: Workspace,
-  run: () => Promise<ExecResult>,
-): Promise<ExecResult> {
-  const [outcome] = await Promise.allSettled([(async () => run())()]);
-  const quarantined = (await sandboxed.finish()).map((entry) => quarantineSentence(workspace, entry));
-  if (quarantined.length === 0) return outcome.status === 'fulfilled' ? outcome.value : Promise.reject(outcome.reason);
-  if (outcome.status === 'fulfilled') return { ...outcome.value, quarantined };
-  const reason = failureReason(outcome.reason);
-  if (reason === undefined) throw outcome.reason;
-  throw failure(reason, [failureMessage(outcome.reason), ...quarantined].join(' '), { quarantined });
-}
-
-function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: MovedEntry): string {
-  const [name, place] = [path, movedTo].map((name) => quotePath(displayPath(workspace, name)));
-  if (movedTo === '')
-    return `The command made or changed ${name}, which is protected (${reason}) and could not be moved away. Remove it yourself.`;
-  return `The command made or changed ${name}, which is protected: ${reason}. Toolscript moved it to ${place}.`;
+  if ('unchecked' in sandboxed) throw uncheckedWorkspace(workspace, sandboxed);
+  const { argv: started, environment: env, inputs, withheld, finish } = sandboxed;
+  const [outcome] = await Promise.allSettled([
+    (async () => {
+      throwIfAborted(signal);
+      return runCommand({ ...command, argv: started, env, inputs, withheld }, groups);
+    })(),
+  ]);
+  return reportedOutcome(workspace, outcome, await finish());
 }
 
 /**
- * Rejects a root whose path contains pattern characters. The sandbox would treat the path as a pattern, and deny writes
- * to the root.
+ * Rejects a root that the sandbox would not show, or would take for a pattern: it has its own `/dev` and `/proc` on
+ * Linux, where a command would run in another folder without a word.
  */
-function refusePatterns(workspace: Workspace): void {
-  if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
+function refuseRoots({ roots }: Workspace): void {
+  // defence: no-sandbox-in-a-pattern
+  if (roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(
       'unavailable',
       'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename the folder.',
+    );
+  // defence: no-sandbox-in-a-replaced-folder
+  if (process.platform === 'linux' && roots.some(({ realPath }) => /^\/(?:dev|proc)\//.test(`${realPath}/`)))
+    throw failure(
+      'unavailable',
+      'Commands cannot be sandboxed in a folder inside of /dev or /proc, because the sandbox has its own. Move the folder.',
     );
 }
 
@@ -199,7 +187,7 @@ interface CommonInput {
 }
 
 /** Describes the sandbox to the model. */
-export function limitsOf({ sandbox, network }: ExecOptions): string {
+export function sandboxDescription({ sandbox, network }: ExecOptions): string {
   if (sandbox === 'off') return '';
   const hosts = network?.allow ?? [];
   return `Sandboxed: writes only to the workspace and /tmp, ${hosts.length === 0 ? 'no network' : `network only to ${hosts.join(', ')}`}.`;

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename } from 'node:path';
 import { visible } from '../files/path-rules.js';
-import { rootOf, type Workspace } from '../files/workspace.js';
+import { innermostRoot, type Workspace } from '../files/workspace.js';
 import { quoteCommand } from './command-line.js';
 import { findProgram } from './program.js';
 
@@ -53,7 +53,7 @@ function indirections(workspace: Workspace, command: readonly string[]): string[
   // A rule is written for the program that the name means; a path may lead to another program with the same name.
   // defence: paths-are-indirect
   if (/[/\\]/.test(program)) return [`indirect:path ${program}`];
-  // defence: programs-in-the-workspace-are-indirect, without it: return [];
+  // defence: programs-in-the-workspace-are-indirect
   return isInWorkspace(workspace, program) ? [`indirect:program in the workspace ${program}`] : [];
 }
 
@@ -61,7 +61,7 @@ function isInWorkspace(workspace: Workspace, program: string): boolean {
   const file = findProgram(program, process.env['PATH'] ?? '', workspace.roots[0]!.realPath);
   if (file === undefined) return false;
   try {
-    return rootOf(workspace, file) !== undefined || rootOf(workspace, realpathSync(file)) !== undefined;
+    return innermostRoot(workspace, file) !== undefined || innermostRoot(workspace, realpathSync(file)) !== undefined;
   } catch {
     return true;
   }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { constants } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
+import { constants, devNull } from 'node:os';
 import type { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { failure, systemCode } from '../failure.js';
@@ -30,7 +31,9 @@ export interface Command {
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   /** Data for the program's descriptors from 3 on; none by default. */
-  readonly inputs?: readonly Uint8Array[];
+  readonly inputs?: readonly Uint8Array[] | undefined;
+  /** Descriptors of this process that the program would inherit and must not have; none by default. */
+  readonly withheld?: readonly number[] | undefined;
   /** Receives the latest line of output, at most twice a second. */
   readonly progress?: ((line: string) => void) | undefined;
   /** Receives all output, both streams in the order of arrival. */
@@ -85,8 +88,8 @@ class CommandRun {
   readonly #progress: OutputProgress | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
   #timedOut = false;
-  #aborted = false;
-  #settled = false;
+  #isAborted = false;
+  #isSettled = false;
   #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
   #resolve!: (result: CommandResult) => void;
   #reject!: (error: Error) => void;
@@ -107,17 +110,20 @@ class CommandRun {
   }
 
   #start(): ChildProcess {
-    const { argv, cwd, env, inputs = [] } = this.#command;
+    const { argv, cwd, env, inputs = [], withheld = [] } = this.#command;
+    const nothing = withheld.length === 0 ? undefined : openSync(devNull, 'r');
     try {
       return spawn(argv[0]!, argv.slice(1), {
         cwd,
         env: { ...env },
         detached: true,
-        stdio: ['ignore', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
+        stdio: ['ignore', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const), ...rest(inputs, withheld, nothing)],
         windowsHide: true,
       });
     } catch (error) {
       throw startFailure(argv[0]!, error);
+    } finally {
+      if (nothing !== undefined) closeSync(nothing);
     }
   }
 
@@ -164,13 +170,13 @@ class CommandRun {
 
   #mix(text: string): void {
     this.#both.push(Buffer.from(text));
-    if (!this.#settled) this.#command.output?.(text);
+    if (!this.#isSettled) this.#command.output?.(text);
   }
 
   #stop(reason: 'timeout' | 'abort'): void {
-    if (this.#settled || this.#exit) return;
-    if (reason === 'timeout' && !this.#aborted) this.#timedOut = true;
-    if (reason === 'abort') this.#aborted = true;
+    if (this.#isSettled || this.#exit) return;
+    if (reason === 'timeout' && !this.#isAborted) this.#timedOut = true;
+    if (reason === 'abort') this.#isAborted = true;
     const leader = this.#child.pid!;
     killGroup(leader, 'SIGTERM');
     this.#later(reason === 'timeout' ? TIMEOUT_GRACE_MS : ABORT_GRACE_MS, () => {
@@ -181,14 +187,16 @@ class CommandRun {
   }
 
   #finish(): void {
-    if (this.#settled) return;
+    if (this.#isSettled) return;
     this.#end();
-    if (this.#aborted)
+    if (this.#isAborted)
       return this.#reject(
         failure('aborted', 'The command was aborted; it and all processes that it had started were killed.'),
       );
     const limit = this.#command.maxOutputBytes;
-    const [stdout, stderr, both] = [this.#stdout, this.#stderr, this.#both].map((stream) => bounded(stream, limit));
+    const [stdout, stderr, both] = [this.#stdout, this.#stderr, this.#both].map((stream) =>
+      boundedOutput(stream, limit),
+    );
     this.#resolve({
       exitCode: exitCode(this.#exit),
       stdout: stdout!.text,
@@ -201,14 +209,14 @@ class CommandRun {
   }
 
   #fail(error: Error): void {
-    if (this.#settled) return;
+    if (this.#isSettled) return;
     this.#end();
     this.#reject(error);
   }
 
   /** Ends the call: kills the rest of its process group, and stops its timers and streams. */
   #end(): void {
-    this.#settled = true;
+    this.#isSettled = true;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#progress?.finish();
     this.#command.signal?.removeEventListener('abort', this.#onAbort);
@@ -225,7 +233,20 @@ class CommandRun {
   }
 }
 
-function bounded(stream: HeadAndTail, limit: number): { text: string; truncated: boolean } {
+/** The descriptors after those of the inputs: `nothing` in place of each one that is withheld. */
+function rest(
+  inputs: readonly unknown[],
+  withheld: readonly number[],
+  nothing: number | undefined,
+): ('ignore' | number)[] {
+  if (nothing === undefined) return [];
+  const first = 3 + inputs.length;
+  const numbers = Array.from({ length: Math.max(0, Math.max(...withheld) + 1 - first) }, (_, index) => first + index);
+  // defence: inherited-descriptors-are-withheld
+  return numbers.map((number) => (withheld.includes(number) ? nothing : 'ignore'));
+}
+
+function boundedOutput(stream: HeadAndTail, limit: number): { text: string; truncated: boolean } {
   const { text, truncated } = stream.finish();
   const fitted = fitJson(text, Math.ceil(limit * 1.2) + 100);
   return { text: fitted.text, truncated: truncated || fitted.truncated };

@@ -11,7 +11,7 @@ import { isProgram } from './sandbox/requirements.js';
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
-  // defence: no-program-through-a-relative-folder, without it: const folders = path.split(delimiter).map((entry) => resolve(folder, entry));
+  // defence: no-program-through-a-relative-folder
   const folders = path.split(delimiter).filter(isAbsolute);
   return folders.map((entry) => join(entry, name)).find(isProgram);
 }

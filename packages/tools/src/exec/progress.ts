@@ -13,7 +13,7 @@ export class OutputProgress {
   readonly #decoder = new StringDecoder('utf8');
   #line = '';
   #latest = '';
-  #reported = '';
+  #reportedText = '';
   #timer: NodeJS.Timeout | undefined;
 
   constructor(report: (line: string) => void) {
@@ -36,8 +36,8 @@ export class OutputProgress {
   #flush(): void {
     this.#timer = undefined;
     const line = visible(this.#latest.trim()).slice(0, MAX_LINE);
-    if (line === '' || line === this.#reported) return;
-    this.#reported = line;
+    if (line === '' || line === this.#reportedText) return;
+    this.#reportedText = line;
     this.#report(line);
   }
 }

@@ -3,7 +3,7 @@ import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { visible } from '../files/path-rules.js';
 import type { Workspace } from '../files/workspace.js';
-import { commonInput, createExec, ExecOutput, limitsOf, previewCommand, type ExecOptions } from './exec.js';
+import { commonInput, createExec, ExecOutput, sandboxDescription, previewCommand, type ExecOptions } from './exec.js';
 import { shellPermissions } from './permissions.js';
 
 /**
@@ -15,7 +15,7 @@ export function shellTool(workspace: Workspace, options: ExecOptions = {}, run =
     name: 'shell',
     description:
       'Runs one command line through /bin/sh; no terminal, no input. A non-zero exitCode or timedOut is a result, not an error. ' +
-      `Prefer exec where no pipe, && or redirection is needed. ${limitsOf(options)}`,
+      `Prefer exec where no pipe, && or redirection is needed. ${sandboxDescription(options)}`,
     input: z.object({ command: z.string().min(1).describe('a command line'), ...commonInput(options) }),
     output: ExecOutput,
     approval: 'always',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync, type BigIntStats } from 'node:fs';
 import { lstat, readFile, readlink, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { isHeld, ownIdentity, parseIdentity } from '@toolscript/core/internal';
 import { z } from 'zod';
 import { failureReason, systemCode } from '../failure.js';
 import { settleRecord } from './change-records.js';
@@ -9,7 +10,6 @@ import { hashAfter, linkHash, sha256 } from './content-hash.js';
 import type { FileChange } from './file-change.js';
 import { openFolder, using, type VerifiedFolder } from './open-verified.js';
 import { withLocks } from './place-locks.js';
-import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
 import { makePrivateFolder } from './state-folder.js';
 import { checkWritable, type Workspace } from './workspace.js';
 
@@ -40,7 +40,8 @@ const Entry = z.object({
 export type JournalEntry = z.infer<typeof Entry>;
 
 const Journal = z.object({
-  owner: ProcessIdentity,
+  /** The identity of the process, as JSON text. */
+  owner: z.string(),
   entries: z.array(Entry),
   /** Folders that did not exist before the change. */
   missingFolders: z.array(z.string()),
@@ -71,7 +72,7 @@ export class ChangeJournal {
     if (stateFolder === undefined) return undefined;
     const folder = join(stateFolder, 'journals');
     if (!makePrivateFolder(folder)) return undefined;
-    const journal = { owner: ownIdentity(), entries, ...plan };
+    const journal = { owner: JSON.stringify(ownIdentity()), entries, ...plan };
     const path = join(folder, randomBytes(9).toString('base64url'));
     writeFileSync(`${path}.new`, JSON.stringify(journal), { flag: 'wx', mode: 0o600 });
     renameSync(`${path}.new`, `${path}.open`);
@@ -108,7 +109,9 @@ export async function recoverChanges(workspace: Workspace, signal?: AbortSignal)
   for (const name of namesIn(folder)) {
     const path = join(folder, name);
     const journal = abandonedJournal(path);
-    if (journal === undefined || !isWithin(workspace, journal)) continue;
+    if (journal === undefined) continue;
+    // defence: journals-stay-for-their-workspace
+    if (!isWithin(workspace, journal)) continue;
     const places = journal.entries.map(({ realPath }) => realPath);
     await withLocks(stateFolder, places, signal, async () => {
       // Another process may have finished the change meanwhile.
@@ -121,10 +124,10 @@ export async function recoverChanges(workspace: Workspace, signal?: AbortSignal)
 
 function abandonedJournal(path: string): Journal | undefined {
   try {
-    const ageMs = Date.now() - lstatSync(path).mtimeMs;
+    const { mtimeMs } = lstatSync(path);
     const parsed = Journal.safeParse(JSON.parse(readFileSync(path, 'utf8')));
     // defence: journal-owner-alive
-    if (parsed.success && isAlive(parsed.data.owner, ownIdentity(), ageMs)) return undefined;
+    if (parsed.success && isHeld(parseIdentity(parsed.data.owner), mtimeMs)) return undefined;
     if (path.endsWith('.new')) deleteIfThere(path);
     else if (parsed.success) return parsed.data;
   } catch (error) {
@@ -208,10 +211,12 @@ export async function removeIfEmpty(workspace: Workspace, path: string): Promise
 }
 
 async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): Promise<boolean> {
-  if (staged !== undefined && (await statOf(folder, staged))) return false;
-  const found = await statOf(folder, name);
+  if (staged !== undefined && (await journalEntryStat(folder, staged))) return false;
+  const found = await journalEntryStat(folder, name);
   if (staged !== undefined)
-    return existing ? (await statOf(folder, kept)) !== undefined && !isSame(found, existing) : found !== undefined;
+    return existing
+      ? (await journalEntryStat(folder, kept)) !== undefined && !isSame(found, existing)
+      : found !== undefined;
   return found === undefined;
 }
 
@@ -221,14 +226,14 @@ async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): 
  */
 async function putBack(entry: OpenEntry): Promise<void> {
   const { folder, name, kept, existing, sha256: ours } = entry;
-  const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];
+  const [found, old] = [await journalEntryStat(folder, name), await journalEntryStat(folder, kept)];
   if (existing && old) {
     // defence: journal-old-inode
     if (!isSame(old, existing)) return;
     const isOurs = found === undefined || (ours !== undefined && (await contentHash(folder, name)) === ours);
     if (isOurs && !isSame(found, existing)) await rename(folder.entryPath(kept), folder.entryPath(name));
   } else if (!existing && found && entry.staged !== undefined) {
-    const isStaged = (await statOf(folder, entry.staged)) !== undefined;
+    const isStaged = (await journalEntryStat(folder, entry.staged)) !== undefined;
     if (!isStaged && (await contentHash(folder, name)) === ours) await unlink(folder.entryPath(name));
   }
 }
@@ -238,7 +243,7 @@ async function removeTemporary({ folder, staged, kept }: OpenEntry): Promise<voi
     if (name !== undefined) await unlink(folder.entryPath(name)).catch(() => undefined);
 }
 
-async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
+async function journalEntryStat(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(folder.entryPath(name), { bigint: true });
   } catch (error) {
@@ -249,7 +254,7 @@ async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats
 
 /** The hash of a file or link; '' for anything else. */
 async function contentHash(folder: VerifiedFolder, name: string): Promise<string> {
-  const found = await statOf(folder, name);
+  const found = await journalEntryStat(folder, name);
   if (found?.isSymbolicLink()) return linkHash(await readlink(folder.entryPath(name)));
   return found?.isFile() ? sha256(await readFile(folder.entryPath(name))) : '';
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isScriptId, ToolscriptUsageError } from '@toolscript/core/protocol';
+import { isScriptId } from '@toolscript/core/internal';
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure, systemCode } from '../failure.js';
 import { sha256 } from './content-hash.js';
@@ -23,9 +24,9 @@ export interface ChangeRecordOptions {
   /** A folder outside every workspace. Processes that undo each other's changes must share it. */
   readonly folder: string;
   /** Maximum size of an old file that is stored. A change to a larger file cannot be undone. Default 10 MiB. */
-  readonly maxFileBytes?: number;
+  readonly maxFileBytes?: number | undefined;
   /** Maximum bytes of the old files of one script. Default 100 MiB. */
-  readonly maxScriptBytes?: number;
+  readonly maxScriptBytes?: number | undefined;
 }
 
 const DEFAULT_FILE_BYTES = 10 * 1024 * 1024;
@@ -71,7 +72,7 @@ export interface RecordCause {
   readonly scriptId: string;
   readonly kind: ChangeRecord['kind'];
   readonly callId?: string | undefined;
-  readonly covers?: readonly string[];
+  readonly covers?: readonly string[] | undefined;
 }
 
 export class ChangeRecords {
@@ -88,7 +89,7 @@ export class ChangeRecords {
 
   /** Chooses the name of the next record, without writing it. */
   async reserve(cause: RecordCause): Promise<PendingRecord> {
-    const folder = this.folderOf(cause.scriptId);
+    const folder = this.scriptFolder(cause.scriptId);
     try {
       if (!makePrivateFolder(this.folder)) throw new Error('the folder is not private to this user');
       await mkdir(join(folder, 'contents'), { recursive: true, mode: 0o700 });
@@ -103,7 +104,7 @@ export class ChangeRecords {
 
   /** The records of a script, oldest first. Throws a ToolCallError if a record is damaged. */
   async read(scriptId: string): Promise<NamedRecord[]> {
-    const folder = this.folderOf(scriptId);
+    const folder = this.scriptFolder(scriptId);
     const records: NamedRecord[] = [];
     for (const file of (await namesIn(folder)).toSorted()) {
       const [, name, state] = RECORD_NAME.exec(file) ?? [];
@@ -111,14 +112,14 @@ export class ChangeRecords {
       const text = await readIfThere(join(folder, file));
       // Another process has just completed or deleted the record, so all records are read again.
       if (text === undefined) return this.read(scriptId);
-      records.push({ ...parsed(text), name, isDone: state === 'done' });
+      records.push({ ...parsedRecord(text), name, isDone: state === 'done' });
     }
     return records;
   }
 
   /** The stored old content of a file. Throws a ToolCallError if it is missing or damaged. */
   async content(scriptId: string, hash: string): Promise<Buffer> {
-    const bytes = await readFile(join(this.folderOf(scriptId), 'contents', hash)).catch(() => undefined);
+    const bytes = await readFile(join(this.scriptFolder(scriptId), 'contents', hash)).catch(() => undefined);
     if (bytes === undefined || sha256(bytes) !== hash)
       throw failure(
         'io',
@@ -129,15 +130,13 @@ export class ChangeRecords {
 
   /** Deletes the records of a script, whose changes then cannot be undone. Idempotent. */
   async delete(scriptId: string): Promise<void> {
-    await rm(this.folderOf(scriptId), { recursive: true, force: true });
+    await rm(this.scriptFolder(scriptId), { recursive: true, force: true });
   }
 
   /** The folder of a script's records; it may not exist. */
-  folderOf(scriptId: string): string {
+  scriptFolder(scriptId: string): string {
     if (!isScriptId(scriptId))
-      throw new ToolscriptUsageError(
-        'The script id is not valid. Use the id of an outcome: 1 to 128 letters, digits, "_" and "-".',
-      );
+      throw new ToolscriptUsageError('SCRIPT_ID_INVALID', { scriptId: JSON.stringify(scriptId) });
     return join(this.folder, scriptId);
   }
 }
@@ -147,7 +146,7 @@ export class PendingRecord {
   /** The path without the file extension. */
   readonly path: string;
   readonly #cause: RecordCause;
-  #stored: number | undefined;
+  #storedBytes: number | undefined;
   readonly #max: { readonly file: number; readonly script: number };
 
   constructor(path: string, cause: RecordCause, max: { file: number; script: number }) {
@@ -164,14 +163,14 @@ export class PendingRecord {
   /** Stores the old content of a file. Returns false if the contents of the script would exceed their maximum size. */
   async store(content: Buffer): Promise<boolean> {
     try {
-      this.#stored ??= await bytesIn(this.#contents);
+      this.#storedBytes ??= await bytesIn(this.#contents);
       const path = join(this.#contents, sha256(content));
-      if ((await sizeOf(path)) === content.length) return true;
-      if (this.#stored + content.length > this.#max.script) return false;
+      if ((await storedFileSize(path)) === content.length) return true;
+      if (this.#storedBytes + content.length > this.#max.script) return false;
       const temporary = `${path}.${randomBytes(9).toString('base64url')}`;
       await writeFile(temporary, content, { flag: 'wx', mode: 0o600 });
       await rename(temporary, path);
-      this.#stored += content.length;
+      this.#storedBytes += content.length;
       return true;
     } catch (error) {
       throw recordFailure(error);
@@ -211,12 +210,13 @@ export class PendingRecord {
  * checks it.
  */
 export async function settleRecord(path: string, isMade: boolean): Promise<void> {
+  // defence: only-records-are-settled
   if (!RECORD_PATH.test(path)) return;
   if (isMade) return rename(`${path}.open`, `${path}.done`).catch(unlessMissing);
   for (const ending of ['new', 'open', 'done']) await unlink(`${path}.${ending}`).catch(unlessMissing);
 }
 
-function parsed(text: string): ChangeRecord {
+function parsedRecord(text: string): ChangeRecord {
   try {
     return ChangeRecord.parse(JSON.parse(text));
   } catch {
@@ -229,12 +229,12 @@ function parsed(text: string): ChangeRecord {
 
 async function bytesIn(folder: string): Promise<number> {
   let sum = 0;
-  for (const name of await namesIn(folder)) sum += (await sizeOf(join(folder, name))) ?? 0;
+  for (const name of await namesIn(folder)) sum += (await storedFileSize(join(folder, name))) ?? 0;
   return sum;
 }
 
 /** The size of a file; undefined if the file does not exist. */
-async function sizeOf(path: string): Promise<number | undefined> {
+async function storedFileSize(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 

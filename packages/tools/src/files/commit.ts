@@ -19,8 +19,9 @@ import { recordChange } from './record-change.js';
 import { withLocks } from './place-locks.js';
 import { ioFailure, openFolder, openSubfolder, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
+import { checkInTurns } from '../work-slices.js';
 import { lookAt, sameEntry, type WriteTarget } from './target.js';
-import { checkWritable, rootOf, type Workspace } from './workspace.js';
+import { checkWritable, innermostRoot, type Workspace } from './workspace.js';
 
 /*
  * Changes several files atomically.
@@ -76,11 +77,11 @@ export interface ChangeCause {
   /** Undefined: no record exists, and the change cannot be undone. */
   readonly record?: RecordCause | undefined;
   /** Folders that are removed after the change if they are empty, deepest first. */
-  readonly emptiedFolders?: readonly string[];
+  readonly emptiedFolders?: readonly string[] | undefined;
 }
 
 /** The cause of a tool's change. A call without a script has no name under which its change could be undone. */
-export function causeOf({
+export function changeCause({
   signal,
   scriptId,
   callId,
@@ -100,7 +101,7 @@ export async function commitChanges(
   const record = cause && (await workspace.records?.reserve(cause));
   const emptied = [...(emptiedFolders ?? [])];
   const plan = { missingFolders: missingFolders(entries), emptiedFolders: emptied, record: record?.path };
-  const journal = beginJournal(workspace, changes, entries, plan);
+  const journal = await beginJournal(workspace, changes, entries, plan);
   const work = new Commit(workspace);
   let isMade = false;
   try {
@@ -131,13 +132,13 @@ export async function commitChanges(
   }
 }
 
-function beginJournal(
+async function beginJournal(
   workspace: Workspace,
   changes: readonly FileChange[],
   entries: readonly JournalEntry[],
   plan: ChangePlan,
-): ChangeJournal | undefined {
-  for (const { target } of changes) checkWritable(workspace, target.realPath, target.given);
+): Promise<ChangeJournal | undefined> {
+  await checkInTurns(changes, ({ target }) => checkWritable(workspace, target.realPath, target.given));
   try {
     return ChangeJournal.begin(workspace.stateFolder(), entries, plan);
   } catch (error) {
@@ -162,7 +163,7 @@ class Commit {
   readonly #workspace: Workspace;
   readonly #changes: StagedChange[] = [];
   readonly #folders: VerifiedFolder[] = [];
-  readonly #made: { readonly parent: VerifiedFolder; readonly name: string }[] = [];
+  readonly #madeEntries: { readonly parent: VerifiedFolder; readonly name: string }[] = [];
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -197,7 +198,8 @@ class Commit {
       await putBack(change).catch(() => lost.push(change.target.given));
       if (change.staged !== undefined) await unlink(change.folder.entryPath(change.staged)).catch(() => undefined);
     }
-    for (const { parent, name } of this.#made.toReversed()) await rmdir(parent.entryPath(name)).catch(() => undefined);
+    for (const { parent, name } of this.#madeEntries.toReversed())
+      await rmdir(parent.entryPath(name)).catch(() => undefined);
     return lost;
   }
 
@@ -233,7 +235,7 @@ class Commit {
     try {
       return this.#checkPlace(await this.#keepOpen(openFolder(this.#workspace, path)), realPath, target);
     } catch (error) {
-      const isRoot = rootOf(this.#workspace, realPath)?.realPath === realPath;
+      const isRoot = innermostRoot(this.#workspace, realPath)?.realPath === realPath;
       if (failureReason(error) !== 'missing' || isRoot) throw error;
     }
     const parent = await this.#openParent(dirname(realPath), target);
@@ -249,7 +251,7 @@ class Commit {
   async #makeFolder(parent: VerifiedFolder, name: string): Promise<void> {
     try {
       await mkdir(parent.entryPath(name));
-      this.#made.push({ parent, name });
+      this.#madeEntries.push({ parent, name });
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
     }

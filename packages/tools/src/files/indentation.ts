@@ -90,7 +90,7 @@ class IndentedLines {
       const line = this.#text(index);
       if (this.#slices.isDue(1 + line.length / 64)) await this.#slices.pass();
       if (line.trim() === '') this.#blanks[index] = 1;
-      else below = indentOf(line);
+      else below = lineIndent(line);
       this.#indents[index] = below;
     }
   }
@@ -182,7 +182,7 @@ class IndentedLines {
   }
 }
 
-function indentOf(line: string): number {
+function lineIndent(line: string): number {
   let columns = 0;
   for (let at = 0; at < Math.min(line.length, LOOKED_AT); at += 1) {
     const character = line[at];

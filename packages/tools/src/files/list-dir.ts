@@ -51,7 +51,7 @@ export function listDirTool(workspace: Workspace): Tool {
     name: 'listDir',
     description: 'Lists a folder as a tree, hidden entries too; links are not followed.' + otherRoots(workspace),
     input: ListDirInput,
-    oldNames: { dirPath: 'path', workdir: 'cwd' },
+    aliases: { dirPath: 'path', workdir: 'cwd' },
     output: ListDirOutput,
     approval: 'never',
     effect: 'read',
@@ -115,7 +115,12 @@ class Walk {
       if (this.entries.length >= this.#enough) return;
       if (this.#slices.isDue(STEPS_OF_AN_ENTRY)) await this.#slices.pass();
       const place = join(realPath, found.name);
-      const entry: Entry = { path: displayPath(this.#workspace, place), name: found.name, type: typeOf(found), depth };
+      const entry: Entry = {
+        path: displayPath(this.#workspace, place),
+        name: found.name,
+        type: entryType(found),
+        depth,
+      };
       this.entries.push(entry);
       if (entry.type === 'directory' && depth < this.#depth) await this.#descend(folder, entry, place);
     }
@@ -156,7 +161,7 @@ function byName(one: Dirent, other: Dirent): number {
   return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 
-function typeOf(entry: Dirent): Entry['type'] {
+function entryType(entry: Dirent): Entry['type'] {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'directory';
   return entry.isSymbolicLink() ? 'symlink' : 'other';

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { failure, failureReason, systemCode } from '../failure.js';
 import { quotePath } from './path-rules.js';
 import { isInPackages } from './protected-names.js';
-import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
+import { isInside, innermostRoot, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
  * The functions in this module open a file first, then verify the open file, then use its handle. They never check a
@@ -58,7 +58,7 @@ export async function openFolder(workspace: Workspace, path: WorkspacePath): Pro
  * The target and state of a path, with links followed. The target must be inside the workspace. The function closes the
  * target after opening it.
  */
-export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
+export function verifiedPlace(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
   return using(openEntry(workspace, path, { folder: false }), async ({ realPath, stat }) => ({ realPath, stat }));
 }
 
@@ -105,7 +105,7 @@ export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, pa
 
 interface OpenOptions {
   readonly folder: boolean;
-  readonly noFollow?: boolean;
+  readonly noFollow?: boolean | undefined;
 }
 
 /** Maximum number of attempts to open a file that other programs keep replacing. */
@@ -135,7 +135,7 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
     const stat = await handle.stat();
     // The order matters: `stat` has counted the hard links, so the count includes the name that is verified next.
     const realPath = byDescriptor ? await placeByDescriptor(handle, path, stat) : await placeByPath(path, stat);
-    if (!rootOf(workspace, realPath)) throw leadsOutside(path);
+    if (!innermostRoot(workspace, realPath)) throw leadsOutside(path);
     return { handle, realPath, stat };
   } catch (error) {
     await handle.close();
@@ -152,7 +152,7 @@ async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened
   if (!realPath.endsWith(' (deleted)')) return realPath;
   const found = await lstat(realPath).catch(() => undefined);
   if (found?.dev === opened.dev && found.ino === opened.ino) return realPath;
-  throw replaced(path);
+  throw replacedPathError(path);
 }
 
 /**
@@ -163,11 +163,11 @@ async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> 
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
   const same = found.dev === opened.dev && found.ino === opened.ino && (await realpath(path.absolute)) === realPath;
-  if (!same) throw replaced(path);
+  if (!same) throw replacedPathError(path);
   return realPath;
 }
 
-function replaced(path: WorkspacePath): Error {
+function replacedPathError(path: WorkspacePath): Error {
   return failure('changed', `${quotePath(path.given)} was replaced while it was being opened. Try again.`, {
     path: path.given,
   });
@@ -204,7 +204,7 @@ function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: Workspace
 
 function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
   if (entry.stat.nlink <= 1 || workspace.hardLinks === 'read') return;
-  const root = rootOf(workspace, entry.realPath);
+  const root = innermostRoot(workspace, entry.realPath);
   if (root && isInPackages(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
   throw failure(
     'hard_link',
@@ -278,7 +278,8 @@ async function openFailure(workspace: Workspace, path: WorkspacePath, error: unk
   for (let place = path.absolute; ; place = dirname(place)) {
     const realPath = await realpath(place).catch(() => undefined);
     if (realPath !== undefined) {
-      const held = rootOf(workspace, realPath) || workspace.roots.some((root) => isInside(realPath, root.realPath));
+      const held =
+        innermostRoot(workspace, realPath) || workspace.roots.some((root) => isInside(realPath, root.realPath));
       return held ? ioFailure(path, error) : leadsOutside(path);
     }
     if (place === dirname(place)) return ioFailure(path, error);

@@ -1,4 +1,4 @@
-import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/internal';
 import { failure } from '../failure.js';
 
 const MAX_PATH_BYTES = 4096;
@@ -44,7 +44,7 @@ export function quotePath(path: string): string {
   return `'${visible(shown)}'`;
 }
 
-// defence: names-show-invisible, without it: const INVISIBLE = new RegExp(String.raw`\p{Cc}|(?![^])[${INVISIBLE_CHARACTERS}]`, 'gu');
+// defence: names-show-invisible
 const INVISIBLE = new RegExp(`[${INVISIBLE_CHARACTERS}]`, 'gu');
 
 /** Escapes invisible characters, so that a name cannot imitate another one. */

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { existingPart } from './existing-part.js';
-import { displayPath, resolvePath, rootOf, type Workspace } from './workspace.js';
+import { displayPath, resolvePath, innermostRoot, type Workspace } from './workspace.js';
 
 /**
  * A path in the form that approval rules see: its current target, with links and `..` resolved, named as in results. A
@@ -10,13 +10,13 @@ import { displayPath, resolvePath, rootOf, type Workspace } from './workspace.js
 export function permissionPath(workspace: Workspace, path: string, workdir?: string): string {
   try {
     const { absolute } = resolvePath(workspace, path, workdir);
-    return displayPath(workspace, realPathOf(absolute, rootOf(workspace, absolute)!.realPath));
+    return displayPath(workspace, expectedRealPath(absolute, innermostRoot(workspace, absolute)!.realPath));
   } catch {
     return path;
   }
 }
 
-function realPathOf(path: string, root: string): string {
+function expectedRealPath(path: string, root: string): string {
   const existing = existingPart(root, path);
   const missing = relative(existing, path);
   try {

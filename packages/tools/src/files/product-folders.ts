@@ -16,9 +16,9 @@ export interface ProductFiles {
 const NONE: ProductFiles = { present: [], absent: [] };
 
 interface Manifest {
-  readonly files?: readonly string[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly files?: readonly string[] | undefined;
+  readonly dependencies?: Readonly<Record<string, string>> | undefined;
+  readonly optionalDependencies?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -30,7 +30,7 @@ export function productFilesIn(
   module = fileURLToPath(import.meta.url),
   node = process.execPath,
 ): ProductFiles {
-  const own = packageOf(module);
+  const own = packageFolder(module);
   const isNear = (root: string): boolean => isInside(root, own) || root.split(sep).includes('node_modules');
   const found = roots.some(isNear) ? new Packages(own) : NONE;
   const isInRoots = (path: string): boolean => roots.some((root) => isInside(root, path));
@@ -43,16 +43,16 @@ export function productFilesIn(
 class Packages {
   readonly present = new Set<string>();
   readonly absent = new Set<string>();
-  readonly #seen = new Set<string>();
+  readonly #seenFolders = new Set<string>();
 
   constructor(folder: string) {
     this.#add(folder);
   }
 
   #add(folder: string): void {
-    if (this.#seen.has(folder)) return;
-    this.#seen.add(folder);
-    const manifest = manifestOf(folder);
+    if (this.#seenFolders.has(folder)) return;
+    this.#seenFolders.add(folder);
+    const manifest = packageManifest(folder);
     for (const path of publishedIn(folder, manifest)) this.present.add(path);
     for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }))
       this.#follow(folder, name);
@@ -60,12 +60,12 @@ class Packages {
 
   #follow(from: string, name: string): void {
     const passed: string[] = [];
-    for (const place of placesOf(from, name)) {
+    for (const place of packagePlaces(from, name)) {
       if (existsSync(join(place, 'package.json'))) {
         // defence: places-before-a-package
         for (const path of passed) this.absent.add(path);
         // defence: folders-that-hold-packages
-        for (const path of holdersOf(place)) this.present.add(path);
+        for (const path of packageHolders(place)) this.present.add(path);
         return this.#add(realPath(place));
       }
       passed.push(place);
@@ -74,7 +74,7 @@ class Packages {
 }
 
 /** The paths at which Node.js searches for a package, in order. */
-function* placesOf(from: string, name: string): Generator<string> {
+function* packagePlaces(from: string, name: string): Generator<string> {
   for (let folder = from; ; folder = dirname(folder)) {
     if (basename(folder) !== 'node_modules') yield join(folder, 'node_modules', name);
     if (dirname(folder) === folder) return;
@@ -85,7 +85,7 @@ function* placesOf(from: string, name: string): Generator<string> {
  * The protected folders above a package: the folder of its scope, in which a `node_modules` folder would take
  * precedence, and a folder in pnpm's store, which contains packages as links.
  */
-function holdersOf(place: string): string[] {
+function packageHolders(place: string): string[] {
   const folder = dirname(place);
   const isScope = basename(folder).startsWith('@');
   const holder = isScope ? dirname(folder) : folder;
@@ -103,13 +103,13 @@ function publishedIn(folder: string, { files = [] }: Manifest): string[] {
   return names.map((name) => join(folder, name)).filter((path) => existsSync(path));
 }
 
-function packageOf(file: string): string {
+function packageFolder(file: string): string {
   let folder = dirname(realPath(file));
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
   return folder;
 }
 
-function manifestOf(folder: string): Manifest {
+function packageManifest(folder: string): Manifest {
   try {
     return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
   } catch {

@@ -145,6 +145,15 @@ export function protectedName(relativePath: string, unprotected: ReadonlySet<str
 }
 
 /**
+ * The rule that a link violates if its name is the first of the two names of a rule, because the second name may exist
+ * in its target; undefined for any other link.
+ */
+export function protectedLink(name: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
+  const first = `${foldName(name)}/`;
+  return PROTECTED_NAMES.find((rule) => rule.name.startsWith(first) && !unprotected.has(rule.name));
+}
+
+/**
  * The rule that a file violates if its name can make git treat the file's folder as a repository; undefined for any
  * other file.
  */
@@ -166,6 +175,6 @@ export function foldName(name: string): string {
     .toLowerCase()
     .normalize('NFKC')
     .replace(/:.*$/s, '')
-    .replace(/[. ]+$/, '');
+    .replace(/(?<![. ])[. ]+$/, '');
   return folded === 'git~1' ? '.git' : folded;
 }

@@ -25,7 +25,7 @@ export async function readEntry(workspace: Workspace, target: WriteTarget, maxBy
   if (existing === undefined) return { state: { kind: 'absent' }, content: undefined };
   const place = dirname(realPath);
   return using(openFolder(workspace, { absolute: place, given }), async (folder) => {
-    if (folder.realPath !== place) throw replaced(given);
+    if (folder.realPath !== place) throw replacedFileError(given);
     try {
       return existing.isSymbolicLink()
         ? await readLink(folder, basename(realPath))
@@ -52,8 +52,8 @@ async function readRegular(
   const handle = await open(folder.entryPath(basename(realPath)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const found = await handle.stat({ bigint: true });
-    if (found.ino !== existing!.ino || found.dev !== existing!.dev) throw replaced(given);
-    const { hash, bytes, content } = await hashed(handle, Number(found.size), found.size <= BigInt(maxBytes));
+    if (found.ino !== existing!.ino || found.dev !== existing!.dev) throw replacedFileError(given);
+    const { hash, bytes, content } = await hashContent(handle, Number(found.size), found.size <= BigInt(maxBytes));
     const [mode, uid, gid] = [Number(found.mode & 0o777n), Number(found.uid), Number(found.gid)];
     return { state: { kind: 'file', sha256: hash, bytes, mode, uid, gid }, content };
   } finally {
@@ -65,7 +65,7 @@ async function readRegular(
  * Reads the bytes that the file had when it was opened. If the file grows or shrinks meanwhile, the commit fails. Keeps
  * only the hash of a large file.
  */
-async function hashed(
+async function hashContent(
   handle: FileHandle,
   size: number,
   isKept: boolean,
@@ -85,6 +85,6 @@ async function hashed(
   return { hash: hash.digest('base64url'), bytes, content: content?.subarray(0, bytes) };
 }
 
-function replaced(given: string): Error {
+function replacedFileError(given: string): Error {
   return failure('changed', `${quotePath(given)} was replaced while it was being read. Try again.`, { path: given });
 }

@@ -48,7 +48,7 @@ export function readFileTool(workspace: Workspace): Tool {
     name: 'readFile',
     description: "Reads lines of a text file; in mode 'indentation' the code block around anchorLine.",
     input: ReadFileInput,
-    oldNames: { filePath: 'path', workdir: 'cwd' },
+    aliases: { filePath: 'path', workdir: 'cwd' },
     output: ReadFileOutput,
     approval: 'never',
     effect: 'read',

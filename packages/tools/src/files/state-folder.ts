@@ -14,7 +14,7 @@ export function makeStateFolder(environment: Readonly<Record<string, string | un
 
 function isPrivate(path: string | undefined): path is string {
   // A relative home would place the state folder in the current folder, where a project could forge its content.
-  // defence: state-folder-is-absolute, without it: return path !== undefined && makePrivateFolder(path);
+  // defence: state-folder-is-absolute
   return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }
 
@@ -37,7 +37,7 @@ export function makePrivateFolder(path: string): boolean {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const stat = lstatSync(path);
     if (process.getuid === undefined) return stat.isDirectory();
-    // defence: state-folder-owner, without it: if (!stat.isDirectory()) return false;
+    // defence: state-folder-owner
     if (!stat.isDirectory() || stat.uid !== process.getuid()) return false;
     // defence: state-folder-mode
     if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);

@@ -3,9 +3,9 @@ import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { failure, failureReason, systemCode } from '../failure.js';
 import { existingPart } from './existing-part.js';
-import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedFolder } from './open-verified.js';
+import { checkRegularFile, ioFailure, openFolder, verifiedPlace, using, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
-import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
+import { checkWritable, innermostRoot, type Workspace, type WorkspacePath } from './workspace.js';
 
 /** A writable path and its state when it was checked. The commit requires that the state is unchanged. */
 export interface WriteTarget {
@@ -22,12 +22,12 @@ export interface WriteTarget {
 /**
  * Finds the entry that a write to `path` would change. Follows a link, which must lead to a file inside the workspace.
  */
-export function targetOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
+export function findWriteTarget(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, true);
 }
 
 /** Finds the entry itself, for deletions and moves. Does not follow a link. */
-export function entryOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
+export function findEntryTarget(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, false);
 }
 
@@ -53,7 +53,7 @@ export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigI
 }
 
 async function findTarget(workspace: Workspace, path: WorkspacePath, follow: boolean): Promise<WriteTarget> {
-  if (rootOf(workspace, path.absolute)?.realPath === path.absolute) {
+  if (innermostRoot(workspace, path.absolute)?.realPath === path.absolute) {
     throw failure('not_a_file', `${quotePath(path.given)} is a folder, not a regular file. Use the path of a file.`, {
       path: path.given,
     });
@@ -84,7 +84,7 @@ async function deepestFolder(
   workspace: Workspace,
   path: WorkspacePath,
 ): Promise<{ folder: VerifiedFolder; missing: string[] }> {
-  const root = rootOf(workspace, path.absolute)!.realPath;
+  const root = innermostRoot(workspace, path.absolute)!.realPath;
   for (let existing = existingPart(root, path.absolute); ; existing = dirname(existing)) {
     try {
       const folder = await openFolder(workspace, { ...path, absolute: existing });
@@ -102,7 +102,7 @@ async function deepestFolder(
  */
 async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
   try {
-    return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };
+    return { given: path.given, absolute: (await verifiedPlace(workspace, path)).realPath };
   } catch (error) {
     if (failureReason(error) !== 'missing') throw error;
     throw failure('missing', `${quotePath(path.given)} is a link to a file that does not exist. Use another path.`, {

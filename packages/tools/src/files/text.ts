@@ -104,7 +104,7 @@ function keepsChanging(path: WorkspacePath): Error {
 }
 
 function checkSize(bytes: number, path: WorkspacePath): void {
-  // defence: file-size-cap, without it: return;
+  // defence: file-size-cap
   if (bytes <= MAX_FILE_BYTES) return;
   throw failure(
     'too_large',
@@ -151,7 +151,7 @@ export class TextLines {
     const first = bytes.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
     for (let at = first; at < bytes.length; at = afterLine(bytes, at)) {
       if (slices.isDue()) await slices.pass();
-      if (count + 1 === starts.length) starts = doubled(starts);
+      if (count + 1 === starts.length) starts = doubledStarts(starts);
       starts[count] = at;
       count += 1;
     }
@@ -175,7 +175,7 @@ function afterLine(bytes: Buffer, start: number): number {
   return end === -1 ? bytes.length : end + 1;
 }
 
-function doubled(starts: Int32Array): Int32Array<ArrayBuffer> {
+function doubledStarts(starts: Int32Array): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(starts.length * 2);
   larger.set(starts);
   return larger;

@@ -46,30 +46,30 @@ export interface WorkspaceRoot {
   readonly access: 'read' | 'write';
 }
 
-export type RootOption = string | { readonly path: string; readonly access?: 'read' | 'write' };
+export type RootOption = string | { readonly path: string; readonly access?: 'read' | 'write' | undefined };
 
 export interface WorkspaceOptions {
   /** One folder or several. Each must exist. The default `access` is 'write'. */
   readonly roots: RootOption | readonly RootOption[];
   /** Names in `PROTECTED_NAMES` that may be written, such as '.vscode'. */
-  readonly unprotected?: readonly string[];
+  readonly unprotected?: readonly string[] | undefined;
   /**
    * A file with several hard links may be the same file as one outside the workspace. 'refuse' (default) rejects reads
    * of such a file, except below `node_modules` and `site-packages`; 'read' allows them.
    */
-  readonly hardLinks?: 'refuse' | 'read';
+  readonly hardLinks?: 'refuse' | 'read' | undefined;
   /** The method that verifies opened files. Default: the best method that the system supports. */
-  readonly verification?: Verification;
+  readonly verification?: Verification | undefined;
   /**
    * A folder for locks and journals of changes. All processes that change the same files must share it. Default:
    * `toolscript/files` in the user's own state folder (`$XDG_STATE_HOME`, `~/.local/state`).
    */
-  readonly stateFolder?: string;
+  readonly stateFolder?: string | undefined;
   /**
    * Records the changes that `writeFile` and `applyPatch` make for a script, with the old files, so that they can be
    * undone. The host deletes the records together with the script. Default: nothing is recorded.
    */
-  readonly undo?: ChangeRecordOptions;
+  readonly undo?: ChangeRecordOptions | undefined;
 }
 
 /**
@@ -90,12 +90,10 @@ export function availableVerification(): Verification {
  */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const given = Array.isArray(options.roots) ? (options.roots as readonly RootOption[]) : [options.roots as RootOption];
-  if (given.length === 0) throw new ToolscriptUsageError('The workspace has no root folder. Pass one or more paths.');
+  if (given.length === 0) throw new ToolscriptUsageError('WORKSPACE_WITHOUT_ROOT');
   const verification = options.verification ?? availableVerification();
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
-    throw new ToolscriptUsageError(
-      "Verification 'descriptor' needs /proc/self/fd, which this machine does not have. Mount /proc, or set verification to 'path'.",
-    );
+    throw new ToolscriptUsageError('VERIFICATION_UNAVAILABLE');
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
   const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
@@ -106,7 +104,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     unprotected: knownNames(options.unprotected ?? []),
     product: productFilesIn(writable),
     ...oneAtATime(),
-    stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
+    stateFolder: onFirstUse(() => obtainStateFolder(options.stateFolder)),
     records: options.undo === undefined ? undefined : new ChangeRecords(options.undo),
     kernelDevices: kernelDevices(),
   });
@@ -138,7 +136,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
 }
 
 /** The innermost root that contains a path whose symbolic links are resolved; undefined if no root contains it. */
-export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
+export function innermostRoot(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
   return workspace.roots
     .filter((root) => isInside(root.realPath, realPath))
     .reduce<WorkspaceRoot | undefined>(
@@ -169,7 +167,7 @@ export function otherRoots({ roots }: Workspace): string {
  * The symbolic links of `realPath` are resolved.
  */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
-  const root = rootOf(workspace, realPath);
+  const root = innermostRoot(workspace, realPath);
   if (!root)
     throw failure(
       'link_outside',
@@ -190,7 +188,7 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   // defence: file-tools-leave-the-program-alone
   checkProduct(workspace.product, realPath, given);
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');
-  // defence: file-tools-make-no-repository, without it: const rule = protectedName(inRoot, workspace.unprotected);
+  // defence: file-tools-make-no-repository
   const rule = protectedName(inRoot, workspace.unprotected) ?? repositoryFile(inRoot, workspace.unprotected);
   if (rule) {
     throw failure(
@@ -221,31 +219,26 @@ export function isInside(folder: string, path: string): boolean {
 
 function openRoot(option: RootOption): WorkspaceRoot {
   const { path, access = 'write' } = typeof option === 'string' ? { path: option } : option;
-  if (typeof path !== 'string' || path.length === 0)
-    throw new ToolscriptUsageError('A workspace root is not a path. Pass the path of a folder.');
+  if (typeof path !== 'string' || path.length === 0) throw new ToolscriptUsageError('WORKSPACE_ROOT_NOT_A_PATH');
   const givenPath = isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path);
   let realPath: string;
   try {
     realPath = realpathSync.native(givenPath);
   } catch {
-    throw new ToolscriptUsageError(
-      `The workspace root '${path}' does not exist or cannot be opened. Create the folder, or give your user permission to open it.`,
-    );
+    throw new ToolscriptUsageError('WORKSPACE_ROOT_MISSING', { path });
   }
-  if (!statSync(realPath).isDirectory())
-    throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder. Name a folder.`);
+  if (!statSync(realPath).isDirectory()) throw new ToolscriptUsageError('WORKSPACE_ROOT_NOT_A_FOLDER', { path });
   return Object.freeze({ realPath, givenPath, access });
 }
 
 /** Rejects a folder that the roots contain twice, because its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
-  if (twice)
-    throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice. Give each root once.`);
+  if (twice) throw new ToolscriptUsageError('WORKSPACE_ROOT_GIVEN_TWICE', { path: twice.givenPath });
   return roots;
 }
 
-function stateFolderOf(given: string | undefined): string | undefined {
+function obtainStateFolder(given: string | undefined): string | undefined {
   const found = given === undefined ? makeStateFolder(process.env) : makePrivateFolder(given) ? given : undefined;
   return found === undefined ? undefined : realpathSync.native(found);
 }
@@ -272,8 +265,7 @@ function kernelDevices(): ReadonlySet<number> {
 
 function knownNames(names: readonly string[]): ReadonlySet<string> {
   const unknown = names.find((name) => !PROTECTED_NAMES.some((rule) => rule.name === name));
-  if (unknown !== undefined)
-    throw new ToolscriptUsageError(`'${unknown}' is not a protected name. Use a name of PROTECTED_NAMES.`);
+  if (unknown !== undefined) throw new ToolscriptUsageError('PROTECTED_NAME_UNKNOWN', { name: unknown });
   return new Set(names);
 }
 

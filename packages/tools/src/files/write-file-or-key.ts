@@ -1,16 +1,15 @@
 import { defineTool } from '@toolscript/core';
-import { fileAbout, present, type DocumentStore, type StoredDocument, type Tool } from '@toolscript/core/protocol';
+import { fileAbout, present } from '@toolscript/core/internal';
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
+import type { StoredDocument } from '@toolscript/core/ports';
 import { z } from 'zod';
 import { findFile } from '../cabinet/document-text.js';
-import { threadOf } from '../cabinet/documents.js';
-import { causeOf } from './commit.js';
+import { requireThread } from '../cabinet/documents.js';
+import { changeCause } from './commit.js';
 import { visible } from './path-rules.js';
 import { permissionPath } from './permission-path.js';
 import type { Workspace } from './workspace.js';
 import { WRITE_FILE, writeFile, writePreview } from './write-file.js';
-
-/** Maximum number of characters of a file's text in a preview. */
-const SHOWN = 3_000;
 
 const WriteFileOrKeyInput = z
   .object({
@@ -38,36 +37,41 @@ type WriteFileOrKeyInput = z.output<typeof WriteFileOrKeyInput>;
  * approved.
  */
 export function writeFileOrKeyTool(workspace: Workspace, documents: DocumentStore): Tool {
-  const fileOf = (fileKey: string, { version }: WriteFileOrKeyInput, scope: { threadId: string | undefined }) =>
-    findFile(documents, threadOf(scope), { fileKey, version });
+  const inputFile = (fileKey: string, { version }: WriteFileOrKeyInput, scope: { threadId: string | undefined }) =>
+    findFile(documents, requireThread(scope), { fileKey, version });
   return defineTool({
     ...WRITE_FILE,
     input: WriteFileOrKeyInput,
     permissions: (input) => [`write:${permissionPath(workspace, input.path, input.cwd)}`],
     pin: async (input, scope) => {
       if (input.fileKey === undefined) return input;
-      return { ...input, version: (await fileOf(input.fileKey, input, scope)).version };
+      return { ...input, version: (await inputFile(input.fileKey, input, scope)).version };
+    },
+    references: async (input, scope) => {
+      if (input.fileKey === undefined) return {};
+      const { name, version, text } = await inputFile(input.fileKey, input, scope);
+      return { [`the file ${JSON.stringify(name)}, version ${version}`]: text };
     },
     preview: async (input, scope) => {
       if (input.fileKey === undefined) return writePreview(workspace, { ...input, content: input.content ?? '' });
-      return previewOf(workspace, input, await fileOf(input.fileKey, input, scope));
+      const file = await inputFile(input.fileKey, input, scope);
+      return writePreview(
+        workspace,
+        { ...present({ cwd: input.cwd }), path: input.path, content: file.text },
+        originOf(file),
+      );
     },
     execute: async (input, context) => {
       const { path, fileKey, cwd } = input;
-      const content = fileKey === undefined ? input.content! : (await fileOf(fileKey, input, context)).text;
-      return writeFile(workspace, { path, content, ...present({ cwd }) }, causeOf(context));
+      const content = fileKey === undefined ? input.content! : (await inputFile(fileKey, input, context)).text;
+      return writeFile(workspace, { path, content, ...present({ cwd }) }, changeCause(context));
     },
   });
 }
 
-function previewOf(workspace: Workspace, { path, cwd }: WriteFileOrKeyInput, file: StoredDocument): string {
+/** The lines of a preview that name the origin of the content. */
+function originOf(file: StoredDocument): string[] {
   const { source } = fileAbout(file);
-  const from = source?.kind === 'web' ? `\nIts text comes from the web page ${visible(source.url ?? '')}` : '';
-  const rest = file.text.length - SHOWN;
-  return [
-    `write ${permissionPath(workspace, path, cwd)} (${file.bytes} bytes)`,
-    `with the file "${visible(file.name)}", version ${file.version}, of the File Cabinet${from}`,
-    '',
-    file.text.slice(0, SHOWN) + (rest > 0 ? `\n[… ${rest} more characters]` : ''),
-  ].join('\n');
+  const name = `with the file "${visible(file.name)}", version ${file.version}, of the File Cabinet`;
+  return source?.kind === 'web' ? [name, `Its text comes from the web page ${visible(source.url ?? '')}`] : [name];
 }

@@ -2,9 +2,11 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { throwIfAborted } from '../failure.js';
-import { causeOf, changeFiles, commitChanges, type ChangeCause } from './commit.js';
+import { changeCause, changeFiles, commitChanges, type ChangeCause } from './commit.js';
+import { contentDiff } from './content-diff.js';
+import { visible } from './path-rules.js';
 import { permissionPath } from './permission-path.js';
-import { targetOf } from './target.js';
+import { findWriteTarget } from './target.js';
 import { checkEncodable } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
@@ -30,7 +32,7 @@ export type WriteFileResult = z.output<typeof WriteFileOutput>;
 export const WRITE_FILE = {
   name: 'writeFile',
   description: 'Writes a whole text file and makes missing folders. For small changes a patch is shorter.',
-  oldNames: { filePath: 'path', workdir: 'cwd' },
+  aliases: { filePath: 'path', workdir: 'cwd' },
   output: WriteFileOutput,
   approval: 'policy',
   effect: 'write',
@@ -42,13 +44,34 @@ export function writeFileTool(workspace: Workspace): Tool {
     input: WriteFileInput,
     permissions: (input) => [`write:${permissionPath(workspace, input.path, input.cwd)}`],
     preview: (input) => writePreview(workspace, input),
-    execute: (input, context) => writeFile(workspace, input, causeOf(context)),
+    execute: (input, context) => writeFile(workspace, input, changeCause(context)),
   });
 }
 
-/** The preview for the user who decides about the write. */
-export function writePreview(workspace: Workspace, { path, cwd, content }: WriteFileInput): string {
-  return `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)\n\n${content}`;
+/**
+ * The preview for the user who decides about the write: `facts`, then what changes. If the file exists, a diff shows
+ * what is lost.
+ */
+export async function writePreview(
+  workspace: Workspace,
+  { path, cwd, content }: WriteFileInput,
+  facts: readonly string[] = [],
+): Promise<string> {
+  const title = `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)`;
+  const diff = await diffOf(workspace, { path, cwd, content });
+  return [title, ...facts, '', diff ?? content].join('\n');
+}
+
+/** The change of an existing file as a diff; undefined for a new file, and for a path that cannot be written. */
+async function diffOf(workspace: Workspace, { path, cwd, content }: WriteFileInput): Promise<string | undefined> {
+  try {
+    const target = await findWriteTarget(workspace, resolvePath(workspace, path, cwd));
+    if (target.existing === undefined) return undefined;
+    const shown = visible(displayPath(workspace, target.realPath));
+    return await contentDiff(workspace, { target, bytes: Buffer.from(content) }, shown);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -64,9 +87,9 @@ export async function writeFile(
   checkEncodable(input.content, 'The content');
   const bytes = Buffer.from(input.content);
   throwIfAborted(cause.signal);
-  const findPlaces = async (): Promise<string[]> => [(await targetOf(workspace, path)).realPath];
+  const findPlaces = async (): Promise<string[]> => [(await findWriteTarget(workspace, path)).realPath];
   return changeFiles(workspace, cause.signal, findPlaces, async () => {
-    const target = await targetOf(workspace, path);
+    const target = await findWriteTarget(workspace, path);
     await commitChanges(workspace, [{ target, bytes }], cause);
     const shown = displayPath(workspace, target.realPath);
     const created = target.existing === undefined;

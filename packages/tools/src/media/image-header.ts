@@ -14,6 +14,8 @@ export interface ImageHeader {
 
 type Size = Pick<ImageHeader, 'width' | 'height'>;
 
+/** Maximum markers and fill bytes before the frame header of a JPEG image. Cameras and editors write fewer than 200. */
+const MAX_MARKERS = 4_096;
 const UNKNOWN_SIZE: Size = { width: 0, height: 0 };
 
 /** The header of a PNG, JPEG, GIF or WebP image; undefined for anything else. */
@@ -52,7 +54,9 @@ function gifSize(bytes: Buffer): Size {
 /** Walks from marker to marker to the first frame header. */
 function jpegSize(bytes: Buffer): Size {
   let at = 2;
-  while (at + 9 <= bytes.length && bytes[at] === 0xff) {
+  for (let count = 0; at + 9 <= bytes.length && bytes[at] === 0xff; count += 1) {
+    // defence: jpeg-markers-are-bounded
+    if (count === MAX_MARKERS) break;
     const marker = bytes[at + 1]!;
     if (isFrameHeader(marker)) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
     // Any number of fill bytes may precede a marker, and some markers have no length.

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
+import { sha256InTurns } from '../files/content-hash.js';
 import { openFile, using } from '../files/open-verified.js';
 import { quotePath, visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
@@ -70,7 +70,7 @@ export function viewImageTool(workspace: Workspace): Tool {
     name: 'viewImage',
     description: 'Hands an image file to the conversation: up to 5 MB and 8000 pixels a side.',
     input: ViewImageInput,
-    oldNames: { workdir: 'cwd' },
+    aliases: { workdir: 'cwd' },
     output: ViewImageOutput,
     approval: 'never',
     effect: 'read',
@@ -89,6 +89,7 @@ export async function viewImage(
   const { bytes, realPath } = await readImage(workspace, path, signal);
   const { mediaType, width, height } = checkedHeader(bytes, path);
   const shown = displayPath(workspace, realPath);
+  const data = inlineData(bytes, path, input.inline);
   return {
     success: true,
     path: shown,
@@ -97,7 +98,7 @@ export async function viewImage(
     height,
     bytes: bytes.length,
     content: `${visible(shown)}: ${mediaType}, ${width} × ${height} pixels, ${bytes.length} bytes`,
-    image: { type: 'image', mediaType, path: shown, sha256: sha256(bytes), ...inlineData(bytes, path, input.inline) },
+    image: { type: 'image', mediaType, path: shown, sha256: await sha256InTurns(bytes), ...data },
   };
 }
 
@@ -113,7 +114,7 @@ export async function loadImage(
     throw failure('missing', 'The image reference has no path. Pass the image of a viewImage result.');
   const path = resolvePath(workspace, image.path);
   const { bytes } = await readImage(workspace, path);
-  if (sha256(bytes) !== image.sha256)
+  if ((await sha256InTurns(bytes)) !== image.sha256)
     throw failure('changed', `The image ${quotePath(path.given)} has changed since it was viewed. View it again.`, {
       path: path.given,
     });
@@ -171,7 +172,7 @@ function checkedHeader(bytes: Buffer, path: WorkspacePath): ImageHeader {
   return header;
 }
 
-function inlineData(bytes: Buffer, path: WorkspacePath, wanted: boolean | undefined): { data?: string } {
+function inlineData(bytes: Buffer, path: WorkspacePath, wanted: boolean | undefined): { data?: string | undefined } {
   if (!wanted) return {};
   if (bytes.length > MAX_INLINE_BYTES)
     throw failure(
@@ -180,8 +181,4 @@ function inlineData(bytes: Buffer, path: WorkspacePath, wanted: boolean | undefi
       { path: path.given, bytes: bytes.length },
     );
   return { data: bytes.toString('base64') };
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -42,7 +42,7 @@ export async function applyHunks(
       if (kind === 'remove') removed += 1;
     }
   }
-  const applied = file.replaced(placements, finalLineEnd(file, hunks, placements));
+  const applied = file.withReplacements(placements, finalLineEnd(file, hunks, placements));
   return { text: removesMark ? applied.replace(/^\uFEFF/, '') : applied, added, removed };
 }
 
@@ -76,7 +76,9 @@ class HunkPlacer {
 
   async #place(hunk: Hunk): Promise<Placement> {
     await this.#passContexts(hunk);
-    const placement = hunk.numbered ? await this.#numbered(hunk) : await placeHunk(this.#search, hunk, this.#cursor);
+    const placement = hunk.numbered
+      ? await this.#placeByNumber(hunk)
+      : await placeHunk(this.#search, hunk, this.#cursor);
     if (!placement) throw await this.#missing(hunk);
     const start = hunk.numbered?.start;
     if (start !== undefined) this.#drift = placement.first - start;
@@ -84,7 +86,7 @@ class HunkPlacer {
     return placement;
   }
 
-  async #numbered(hunk: Hunk): Promise<Placement | undefined> {
+  async #placeByNumber(hunk: Hunk): Promise<Placement | undefined> {
     const found = await placeNumbered(this.#search, hunk, hunk.numbered!, this.#cursor, this.#drift);
     if (found.status === 'placed') return found.placement;
     if (found.status === 'missing' || this.#search.exhausted) return undefined;

@@ -2,7 +2,7 @@ import { defineTool } from '@toolscript/core';
 import { ToolCallError, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failureMessage, failureReason, isIncomplete } from '../failure.js';
-import { causeOf, changeFiles, commitChanges, type ChangeCause } from '../files/commit.js';
+import { changeCause, changeFiles, commitChanges, type ChangeCause } from '../files/commit.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
 import { createWorkspace, type RootOption, type Workspace } from '../files/workspace.js';
@@ -41,12 +41,12 @@ export interface ApplyPatchOptions {
   /** The folders that the patch may change. Relative paths start at the first one. */
   readonly root: RootOption | readonly RootOption[];
   /** Default true: a failure prevents all writes. False: writes file by file, up to the failure. */
-  readonly atomic?: boolean;
+  readonly atomic?: boolean | undefined;
   /** True: checks and reports the changes, and writes nothing. Default false. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** The folder inside a root at which relative paths start. */
-  readonly cwd?: string;
-  readonly signal?: AbortSignal;
+  readonly cwd?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export function applyPatchTool(workspace: Workspace): Tool {
     effect: 'write',
     permissions: (input) => touchedPaths(workspace, input).map((path) => `write:${path}`),
     preview: (input) => previewPatch(workspace, input),
-    execute: (input, context) => applyPatchIn(workspace, input, causeOf(context)),
+    execute: (input, context) => applyPatchIn(workspace, input, changeCause(context)),
   });
 }
 
@@ -165,7 +165,7 @@ async function planAndCommit(
       await commitChanges(workspace, planner.fileChanges(), cause);
       return planner;
     } catch (error) {
-      // defence: patch-recompute, without it: throw error;
+      // defence: patch-recompute
       if (failureReason(error) !== 'changed' || attempt === MAX_ATTEMPTS) throw error;
     }
   }

@@ -33,7 +33,7 @@ export function parseCodexFormat({ lines, skipped }: PatchText): PatchOperation[
 
 class CodexParser {
   readonly #lines: readonly string[];
-  readonly #skipped: number;
+  readonly #skippedLines: number;
   #at = 0;
   /**
    * The end of the last run of blank lines that belongs to a hunk. With this index, a long run is scanned only once.
@@ -42,7 +42,7 @@ class CodexParser {
 
   constructor(lines: readonly string[], skipped: number) {
     this.#lines = lines;
-    this.#skipped = skipped;
+    this.#skippedLines = skipped;
   }
 
   parse(): PatchOperation[] {
@@ -72,12 +72,12 @@ class CodexParser {
     const place = { path: header[2]!.trim(), patchLine: this.#number(start) };
     if (place.path === '') throw this.#problem(start, 'the file name is missing; write it at the end of this line');
     this.#at += 1;
-    if (header[1] === 'Add') return { kind: 'add', ...place, ...this.#added(end) };
+    if (header[1] === 'Add') return { kind: 'add', ...place, ...this.#addedContent(end) };
     if (header[1] === 'Delete') return { kind: 'delete', ...place };
     return this.#update(place, end);
   }
 
-  #added(end: number): { content: string; added: number } {
+  #addedContent(end: number): { content: string; added: number } {
     const added: string[] = [];
     while (this.#at < end && !HEADER.test(this.#marker(this.#at)) && !this.#isBlankBeforeMarker(end)) {
       const line = this.#lines[this.#at]!;
@@ -180,11 +180,11 @@ class CodexParser {
   }
 
   #number(at: number): number {
-    return at + 1 + this.#skipped;
+    return at + 1 + this.#skippedLines;
   }
 
   #problem(at: number, what: string): Error {
-    return patchProblem(this.#lines, this.#skipped, at, what);
+    return patchProblem(this.#lines, this.#skippedLines, at, what);
   }
 }
 

@@ -29,7 +29,7 @@ export class FileLines {
     const first = text.startsWith('\uFEFF') ? 1 : 0;
     for (let at = first; at < text.length;) {
       if (slices.isDue()) await slices.pass();
-      if (count + 1 === starts.length) starts = doubled(starts);
+      if (count + 1 === starts.length) starts = largerStarts(starts);
       starts[count] = at;
       count += 1;
       const end = text.indexOf('\n', at);
@@ -40,21 +40,21 @@ export class FileLines {
   }
 
   at(index: number): string {
-    return this.#text.slice(this.#starts[index], this.#starts[index + 1]! - this.endOf(index).length);
+    return this.#text.slice(this.#starts[index], this.#starts[index + 1]! - this.lineEnd(index).length);
   }
 
   /** The line ending of a line: LF, CRLF, or '' for a last line without one. */
-  endOf(index: number): string {
+  lineEnd(index: number): string {
     const end = this.#starts[index + 1]!;
     if (index < 0 || index >= this.length || this.#text[end - 1] !== '\n') return '';
     return end - 2 >= this.#starts[index]! && this.#text[end - 2] === '\r' ? '\r\n' : '\n';
   }
 
   /** The file's text with the replacements, which are in the order of the file. */
-  replaced(replacements: readonly Replacement[], finalLineEnd: boolean): string {
+  withReplacements(replacements: readonly Replacement[], finalLineEnd: boolean): string {
     const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
     // The default line ending for new lines: the line ending of the file's first line, or LF.
-    const lineEnd = this.endOf(0) || '\n';
+    const lineEnd = this.lineEnd(0) || '\n';
     let last: string | undefined;
     const push = ({ text, end }: Piece): void => {
       // The last line of the file had no line ending. Other lines now follow that line, so it gets one.
@@ -65,7 +65,7 @@ export class FileLines {
     let at = 0;
     for (const replacement of replacements) {
       if (replacement.first > at) push(this.#between(at, replacement.first));
-      for (const line of this.#placed(replacement, lineEnd)) push(line);
+      for (const line of this.#placedLines(replacement, lineEnd)) push(line);
       at = replacement.end;
     }
     if (at < this.length) push(this.#between(at, this.length));
@@ -75,17 +75,17 @@ export class FileLines {
   }
 
   #between(first: number, end: number): Piece {
-    const lineEnd = this.endOf(end - 1);
+    const lineEnd = this.lineEnd(end - 1);
     return { text: this.#text.slice(this.#starts[first], this.#starts[end]! - lineEnd.length), end: lineEnd };
   }
 
   /** Yields the lines of a replacement. A new line gets the ending of the line that it follows or replaces. */
-  *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<Piece> {
+  *#placedLines({ first, lines }: Replacement, fileLineEnd: string): Iterable<Piece> {
     let at = first;
-    let lineEnd = this.endOf(first) || fileLineEnd;
+    let lineEnd = this.lineEnd(first) || fileLineEnd;
     for (const { kind, text, end } of lines) {
       const old = kind === 'add' ? undefined : at++;
-      if (old !== undefined) lineEnd = this.endOf(old) || lineEnd;
+      if (old !== undefined) lineEnd = this.lineEnd(old) || lineEnd;
       if (kind === 'keep') yield this.#between(old!, old! + 1);
       if (kind === 'add') yield { text, end: end ?? lineEnd };
     }
@@ -98,7 +98,7 @@ interface Piece {
   readonly end: string;
 }
 
-function doubled(starts: Int32Array): Int32Array<ArrayBuffer> {
+function largerStarts(starts: Int32Array): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(starts.length * 2);
   larger.set(starts);
   return larger;

@@ -21,7 +21,7 @@ const NOWHERE = -1;
 /** The lines of a file after one normalization: equal lines have equal numbers. */
 interface Pass {
   readonly numbers: Int32Array;
-  readonly numberOf: ReadonlyMap<string, number>;
+  readonly textNumbers: ReadonlyMap<string, number>;
 }
 
 /** Finds runs of lines in one file, in time proportional to the lengths of file and run. */
@@ -44,13 +44,13 @@ export class LineSearch {
     slices: WorkSlices,
   ): Promise<LineSearch> {
     const numbers = new Int32Array(lines.length);
-    const numberOf = new Map<string, number>();
+    const textNumbers = new Map<string, number>();
     for (let index = 0; index < lines.length; index += 1) {
       const text = lines.at(index);
       if (slices.isDue(2 + text.length / 64)) await slices.pass();
-      numbers[index] = numberFor(numberOf, text);
+      numbers[index] = numberFor(textNumbers, text);
     }
-    return new LineSearch({ numbers, numberOf }, slices);
+    return new LineSearch({ numbers, textNumbers: textNumbers }, slices);
   }
 
   /** The first index from `from` on at which the lines occur; with `atEnd` only at the very end. */
@@ -70,9 +70,9 @@ export class LineSearch {
 
   /** Whether the lines occur at the index without normalization. */
   isAt(wanted: readonly string[], index: number): boolean {
-    const { numbers, numberOf } = this.#passes[0]!;
+    const { numbers, textNumbers } = this.#passes[0]!;
     if (index + wanted.length > this.length) return false;
-    return wanted.every((text, offset) => numberOf.get(text) === numbers[index + offset]);
+    return wanted.every((text, offset) => textNumbers.get(text) === numbers[index + offset]);
   }
 
   async #places(wanted: readonly string[], start: number, last: number, enough: number): Promise<number[]> {
@@ -97,31 +97,31 @@ export class LineSearch {
     if (known) return known;
     const before = await this.#pass(number - 1);
     const change = PASSES[number]!;
-    const numberOf = new Map<string, number>();
-    const renumbered = new Int32Array(before.numberOf.size);
-    for (const [text, old] of before.numberOf) {
+    const textNumbers = new Map<string, number>();
+    const renumbered = new Int32Array(before.textNumbers.size);
+    for (const [text, old] of before.textNumbers) {
       if (this.#slices.isDue(3 + text.length / 64)) await this.#slices.pass();
-      renumbered[old] = numberFor(numberOf, change(text));
+      renumbered[old] = numberFor(textNumbers, change(text));
     }
     const numbers = new Int32Array(this.length);
     for (let index = 0; index < this.length; index += 1) {
       if (this.#slices.isDue()) await this.#slices.pass();
       numbers[index] = renumbered[before.numbers[index]!]!;
     }
-    const pass = { numbers, numberOf };
+    const pass = { numbers, textNumbers };
     this.#passes[number] = pass;
     return pass;
   }
 
   /** The Knuth–Morris–Pratt algorithm. */
   async #find(
-    { numbers, numberOf }: Pass,
+    { numbers, textNumbers }: Pass,
     texts: readonly string[],
     start: number,
     last: number,
     enough: number,
   ): Promise<number[]> {
-    const wanted = Int32Array.from(texts, (text) => numberOf.get(text) ?? NOWHERE);
+    const wanted = Int32Array.from(texts, (text) => textNumbers.get(text) ?? NOWHERE);
     const found: number[] = [];
     if (wanted.includes(NOWHERE)) return found;
     const fallback = fallbacks(wanted);
@@ -154,11 +154,11 @@ function fallbacks(wanted: Int32Array): Int32Array {
   return lengths;
 }
 
-function numberFor(numberOf: Map<string, number>, text: string): number {
-  const known = numberOf.get(text);
+function numberFor(textNumbers: Map<string, number>, text: string): number {
+  const known = textNumbers.get(text);
   if (known !== undefined) return known;
-  numberOf.set(text, numberOf.size);
-  return numberOf.size - 1;
+  textNumbers.set(text, textNumbers.size);
+  return textNumbers.size - 1;
 }
 
 const PUNCTUATION: readonly (readonly [RegExp, string])[] = [

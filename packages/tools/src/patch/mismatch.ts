@@ -51,13 +51,13 @@ export async function explainMissingHunk(
     return `It adds lines after line ${hunk.numbered?.start ?? file.length}, but the file has ${file.length} lines${from > 0 ? `, and the previous hunk ends at line ${from}` : ''}. Correct the line number.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = await search.seek(wanted, 0);
-  if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
+  if (elsewhere !== undefined) parts.push(misplacedLines(elsewhere, from, hunk));
   else if (await isThereAlready(search, hunk)) parts.push('Its new lines are already in the file. Remove this hunk.');
   else parts.push(await nearest(file, wanted, slices));
   return parts.join('\n');
 }
 
-function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
+function misplacedLines(elsewhere: number, from: number, hunk: Hunk): string {
   if (hunk.atEnd && elsewhere >= from) {
     return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says. Remove '*** End of File'.`;
   }
@@ -86,7 +86,7 @@ async function mostCommonStart(
   wanted: readonly string[],
   slices: WorkSlices,
 ): Promise<number | undefined> {
-  const places = await placesOf(file, wanted, slices);
+  const places = await linePlaces(file, wanted, slices);
   const votes = new Map<number, number>();
   for (const [offset, text] of wanted.entries()) {
     for (const place of places.get(text.trim()) ?? []) votes.set(place - offset, (votes.get(place - offset) ?? 0) + 1);
@@ -96,7 +96,7 @@ async function mostCommonStart(
   return best;
 }
 
-async function placesOf(
+async function linePlaces(
   file: FileLines,
   wanted: readonly string[],
   slices: WorkSlices,

@@ -2,7 +2,7 @@
 export type PatchOperation = AddOperation | DeleteOperation | UpdateOperation;
 
 /** The paths in the operation: the changed file, its alternative name, and the destination of a move. */
-export function pathsOf(operation: PatchOperation): string[] {
+export function operationPaths(operation: PatchOperation): string[] {
   if (operation.kind !== 'update') return [operation.path];
   return [operation.path, operation.oldName, operation.movedTo].filter((path) => path !== undefined);
 }
@@ -19,22 +19,22 @@ export interface AddOperation extends OperationPlace {
   /** Number of lines of the content. */
   readonly added: number;
   /** True in unified diffs: the file must not exist yet. */
-  readonly mustBeNew?: boolean;
+  readonly mustBeNew?: boolean | undefined;
 }
 
 export interface DeleteOperation extends OperationPlace {
   readonly kind: 'delete';
   /** The complete content of the file according to a unified diff; undefined if the patch does not show it. */
-  readonly hunks?: readonly Hunk[];
+  readonly hunks?: readonly Hunk[] | undefined;
 }
 
 export interface UpdateOperation extends OperationPlace {
   readonly kind: 'update';
   readonly movedTo: string | undefined;
   /** True: the destination must not exist yet. */
-  readonly mustBeNew?: boolean;
+  readonly mustBeNew?: boolean | undefined;
   /** The other name in the header of a unified diff. One of the two files exists. */
-  readonly oldName?: string;
+  readonly oldName?: string | undefined;
   readonly hunks: readonly Hunk[];
 }
 
@@ -52,7 +52,7 @@ export interface Hunk {
    * The numbers in the header of a unified diff. The hunk is placed at its line number or, if its lines are elsewhere,
    * at the only position that matches.
    */
-  readonly numbered?: HunkNumbers;
+  readonly numbered?: HunkNumbers | undefined;
 }
 
 export interface HunkNumbers {

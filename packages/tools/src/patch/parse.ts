@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import { failure } from '../failure.js';
 import { parseCodexFormat } from './codex-format.js';
-import { pathsOf, type PatchOperation } from './operations.js';
+import { operationPaths, type PatchOperation } from './operations.js';
 import { readShellCommand } from './shell-command.js';
 import { WorkSlices } from '../work-slices.js';
 import { isUnifiedDiff, parseUnifiedDiff } from './unified-format.js';
@@ -56,11 +56,11 @@ export async function readPatch(text: string, cwd?: string, signal?: AbortSignal
 
 /** Every path that a patch names, once. */
 export function pathsInPatch({ operations }: ParsedPatch): string[] {
-  return [...new Set(operations.flatMap(pathsOf))];
+  return [...new Set(operations.flatMap(operationPaths))];
 }
 
 function parseText(patch: PatchText, text: string, cwd: string | undefined): ParsedPatch {
-  const place = folderOf(patch.directory, cwd);
+  const place = patchFolder(patch.directory, cwd);
   const { lines, skipped, blanksAfter = 0 } = patch;
   if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
   // The lines with their CR. Git writes the CR of CRLF files, and only a unified diff needs it.
@@ -88,7 +88,7 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
       'too_large',
       `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split the patch.`,
     );
-  const characters = operations.flatMap(pathsOf).reduce((total, path) => total + path.length, 0);
+  const characters = operations.flatMap(operationPaths).reduce((total, path) => total + path.length, 0);
   // defence: patch-names-total-cap
   if (characters > MAX_NAME_CHARACTERS)
     throw failure(
@@ -98,7 +98,7 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
   return operations;
 }
 
-function folderOf(directory: string | undefined, cwd: string | undefined): string | undefined {
+function patchFolder(directory: string | undefined, cwd: string | undefined): string | undefined {
   if (directory === undefined) return cwd;
   return isAbsolute(directory) || cwd === undefined ? directory : join(cwd, directory);
 }

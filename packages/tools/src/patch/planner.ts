@@ -5,13 +5,13 @@ import { sha256 } from '../files/content-hash.js';
 import type { FileChange } from '../files/file-change.js';
 import { openFile, using } from '../files/open-verified.js';
 import { quotePath } from '../files/path-rules.js';
-import { entryOf, targetOf, type WriteTarget } from '../files/target.js';
+import { findEntryTarget, findWriteTarget, type WriteTarget } from '../files/target.js';
 import { checkEncodable, checkText, readAll } from '../files/text.js';
 import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
-import { WorkSlices } from '../work-slices.js';
+import { checkInTurns, WorkSlices } from '../work-slices.js';
 import { applyHunks, type FileHunks } from './apply-hunks.js';
 import {
-  pathsOf,
+  operationPaths,
   type AddOperation,
   type DeleteOperation,
   type PatchOperation,
@@ -22,7 +22,7 @@ import {
 export interface PatchChange {
   path: string;
   kind: 'add' | 'delete' | 'update';
-  movedTo?: string;
+  movedTo?: string | undefined;
   /** Number of lines. */
   added: number;
   removed: number;
@@ -38,7 +38,7 @@ interface PlannedFile {
   content: 'as_on_disk' | 'absent' | Buffer;
   like: WriteTarget['existing'];
   /** SHA-256 of the content read from disk. */
-  computedFrom?: string;
+  computedFrom?: string | undefined;
 }
 
 /**
@@ -66,16 +66,16 @@ export class PatchPlanner {
    * change.
    */
   async checkPaths(operations: readonly PatchOperation[]): Promise<string[]> {
-    for (const path of operations.flatMap(pathsOf)) this.#resolve(path);
+    await checkInTurns(operations.flatMap(operationPaths), (path) => void this.#resolve(path));
     const places: string[] = [];
     for (const operation of operations) {
-      for (const path of pathsOf(operation).map((given) => this.#resolve(given))) {
+      for (const path of operationPaths(operation).map((given) => this.#resolve(given))) {
         throwIfAborted(this.#signal);
-        const entry = await entryOf(this.#workspace, path);
+        const entry = await findEntryTarget(this.#workspace, path);
         places.push(entry.realPath);
         // A deletion removes the link itself. All other operations read or change the target of the link.
         if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete')
-          places.push((await targetOf(this.#workspace, path)).realPath);
+          places.push((await findWriteTarget(this.#workspace, path)).realPath);
       }
     }
     return places;
@@ -123,7 +123,7 @@ export class PatchPlanner {
   async #update(operation: UpdateOperation): Promise<PatchChange> {
     const path = await this.#presentName(operation);
     const file = await this.#existing(path, true);
-    const { bytes, added, removed } = await this.#updated(file, operation);
+    const { bytes, added, removed } = await this.#updatedContent(file, operation);
     const change: PatchChange = { path: this.#display(file), kind: 'update', added, removed };
     const destination = operation.movedTo === undefined ? file : await this.#file(operation.movedTo, true);
     if (destination !== file) {
@@ -136,20 +136,20 @@ export class PatchPlanner {
     return change;
   }
 
-  async #updated(
+  async #updatedContent(
     file: PlannedFile,
     operation: UpdateOperation,
   ): Promise<{ bytes: Buffer; added: number; removed: number }> {
     const bytes = await this.#read(file);
     if (operation.hunks.length === 0) return { bytes, added: 0, removed: 0 };
     const path = file.given.given;
-    const applied = await applyHunks(textOf(bytes, file), { path, hunks: operation.hunks }, this.#slices);
+    const applied = await applyHunks(plannedText(bytes, file), { path, hunks: operation.hunks }, this.#slices);
     return { bytes: this.#encode(applied.text, path), added: applied.added, removed: applied.removed };
   }
 
   /** Rejects the deletion of a file by a unified diff that does not show the whole content. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
-    const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
+    const { text } = await applyHunks(plannedText(await this.#read(file), file), shown, this.#slices);
     // A text with only a byte order mark has no lines.
     if (text === '' || text === '\uFEFF') return;
     const { path } = shown;
@@ -187,10 +187,10 @@ export class PatchPlanner {
   /** The file at a path. An earlier operation of the patch may have deleted or replaced a link at the path. */
   async #file(path: string, follow: boolean): Promise<PlannedFile> {
     const given = this.#resolve(path);
-    const entry = await entryOf(this.#workspace, given);
+    const entry = await findEntryTarget(this.#workspace, given);
     const known = this.#files.get(entry.realPath);
     if (known) return known;
-    const target = follow && entry.existing?.isSymbolicLink() ? await targetOf(this.#workspace, given) : entry;
+    const target = follow && entry.existing?.isSymbolicLink() ? await findWriteTarget(this.#workspace, given) : entry;
     const planned = this.#files.get(target.realPath) ?? { target, given, content: 'as_on_disk', like: undefined };
     this.#files.set(target.realPath, planned);
     return planned;
@@ -291,7 +291,7 @@ function refuseExisting(file: PlannedFile, path: string): void {
     );
 }
 
-function textOf(bytes: Buffer, { given }: PlannedFile): string {
+function plannedText(bytes: Buffer, { given }: PlannedFile): string {
   checkText(bytes, given);
   const path = given.given;
   if (isUtf8(bytes)) return bytes.toString('utf8');

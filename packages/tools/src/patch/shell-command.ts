@@ -84,7 +84,9 @@ function heredocIn(root: Node): FoundHeredoc {
   if (!statement || others.length > 0 || !isOnlyAllowed(root, commands)) throw doesMore();
   const [body] = root.descendantsOfType('heredoc_body');
   const [end] = root.descendantsOfType('heredoc_end');
-  const directory = directoryOf(commands.map((command) => command.namedChildren.map((child) => child?.text ?? '')));
+  const directory = changedDirectory(
+    commands.map((command) => command.namedChildren.map((child) => child?.text ?? '')),
+  );
   if (!body || !end) throw doesMore();
   return { first: body.startPosition.row, last: end.startPosition.row, directory };
 }
@@ -97,7 +99,7 @@ function isOnlyAllowed(node: Node, commands: Node[], depth = 0): boolean {
   return node.children.every((child) => child !== null && isOnlyAllowed(child, commands, depth + 1));
 }
 
-function directoryOf(commands: readonly (readonly string[])[]): string | undefined {
+function changedDirectory(commands: readonly (readonly string[])[]): string | undefined {
   const apply = commands.at(-1);
   if (!apply || apply.length !== 1 || !APPLY.has(apply[0]!)) throw doesMore();
   if (commands.length === 1) return undefined;

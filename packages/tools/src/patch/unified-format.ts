@@ -38,13 +38,13 @@ export function parseUnifiedDiff(raw: readonly string[], skipped: number): Parse
 /** The header lines before the first hunk of a file. */
 interface FileHeader {
   readonly start: number;
-  git?: DiffNames;
-  sides?: DiffNames;
-  renamedFrom?: string;
-  renamedTo?: string;
-  isNew?: boolean;
-  isDeleted?: boolean;
-  mode?: string;
+  git?: DiffNames | undefined;
+  sides?: DiffNames | undefined;
+  renamedFrom?: string | undefined;
+  renamedTo?: string | undefined;
+  isNew?: boolean | undefined;
+  isDeleted?: boolean | undefined;
+  mode?: string | undefined;
 }
 
 interface BodyLine {
@@ -62,7 +62,7 @@ interface HunkBody {
 class UnifiedParser {
   readonly #lines: readonly string[];
   readonly #raw: readonly string[];
-  readonly #skipped: number;
+  readonly #skippedLines: number;
   readonly #operations: PatchOperation[] = [];
   readonly #notes: string[] = [];
   #at = 0;
@@ -70,7 +70,7 @@ class UnifiedParser {
   constructor(raw: readonly string[], skipped: number) {
     this.#raw = raw;
     this.#lines = raw.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-    this.#skipped = skipped;
+    this.#skippedLines = skipped;
   }
 
   parse(): ParsedDiff {
@@ -119,7 +119,7 @@ class UnifiedParser {
       const names = readGitNames(first.slice('diff --git '.length));
       if (names) header.git = withoutPrefixes(names);
       this.#at += 1;
-      while (this.#at < this.#lines.length && this.#extended(header, this.#lines[this.#at]!)) this.#at += 1;
+      while (this.#at < this.#lines.length && this.#readExtendedHeader(header, this.#lines[this.#at]!)) this.#at += 1;
     }
     if (startsSides(this.#lines, this.#at)) {
       const [before, after] = [this.#lines[this.#at]!, this.#lines[this.#at + 1]!].map((line) => this.#side(line));
@@ -147,7 +147,7 @@ class UnifiedParser {
   }
 
   /** Reads one of git's lines about a whole file. Returns false for any other line. */
-  #extended(header: FileHeader, line: string): boolean {
+  #readExtendedHeader(header: FileHeader, line: string): boolean {
     this.#refuseBinary(line);
     const [, name, value = ''] =
       /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to|index|similarity index|dissimilarity index) (.*)$/.exec(
@@ -177,15 +177,15 @@ class UnifiedParser {
 
   #operation(header: FileHeader, hunks: readonly Hunk[]): PatchOperation {
     const { start, git, sides, renamedFrom, renamedTo } = header;
-    const patchLine = start + 1 + this.#skipped;
+    const patchLine = start + 1 + this.#skippedLines;
     if (sides?.before === NO_FILE && sides.after === NO_FILE)
       throw this.#problem(start, 'neither side names a file; name it after "--- " and "+++ "');
     if (sides && hunks.length === 0)
       throw this.#problem(this.#at - 1, 'the file has no hunk; add one that begins with @@');
     if (header.isNew || sides?.before === NO_FILE)
-      return this.#noteMode(header, this.#add(this.#named(start, git?.after, sides?.after), patchLine, hunks));
+      return this.#noteMode(header, this.#add(this.#headerName(start, git?.after, sides?.after), patchLine, hunks));
     if (header.isDeleted || sides?.after === NO_FILE) {
-      const path = this.#named(start, git?.before, sides?.before);
+      const path = this.#headerName(start, git?.before, sides?.before);
       return { kind: 'delete', path, patchLine, ...(hunks.length > 0 ? { hunks } : {}) };
     }
     if (renamedFrom !== undefined && renamedTo !== undefined) {
@@ -194,13 +194,13 @@ class UnifiedParser {
     }
     if (hunks.length === 0 && header.mode === undefined)
       throw this.#problem(start, 'the patch does not change this file; remove the file from the patch, or add a hunk');
-    const path = this.#named(start, sides?.after, git?.after);
+    const path = this.#headerName(start, sides?.after, git?.after);
     const before = sides?.before ?? git?.before;
     const oldName = before === undefined || before === path ? {} : { oldName: before };
     return this.#noteMode(header, { kind: 'update', path, ...oldName, patchLine, movedTo: undefined, hunks });
   }
 
-  #named(start: number, ...names: readonly (string | undefined)[]): string {
+  #headerName(start: number, ...names: readonly (string | undefined)[]): string {
     const name = names.find((candidate) => candidate !== undefined && candidate !== '' && candidate !== NO_FILE);
     if (name === undefined)
       throw this.#problem(start, 'the file name is missing or ambiguous; name the file after "--- " and "+++ "');
@@ -219,7 +219,10 @@ class UnifiedParser {
     const lines = hunks.flatMap((hunk) => hunk.lines);
     const wrong = hunks.find((hunk) => hunk.lines.some(({ kind }) => kind !== 'add'));
     if (wrong) {
-      throw this.#problem(wrong.patchLine - 1 - this.#skipped, "the file is new, so every line must begin with '+'");
+      throw this.#problem(
+        wrong.patchLine - 1 - this.#skippedLines,
+        "the file is new, so every line must begin with '+'",
+      );
     }
     const isOpen = hunks.at(-1)?.numbered?.finalLineEnd === false;
     const content = lines
@@ -255,13 +258,13 @@ class UnifiedParser {
       );
     return {
       number,
-      patchLine: start + 1 + this.#skipped,
-      contexts: numbers ? [] : contextsOf(header),
+      patchLine: start + 1 + this.#skippedLines,
+      contexts: numbers ? [] : headerContexts(header),
       lines: hunkLines(body.lines, isCarriedByCrlf),
       atEnd: false,
       numbered: {
         start: oldStart === undefined ? undefined : hasOld ? Math.max(oldStart - 1, 0) : oldStart,
-        finalLineEnd: finalLineEndOf(body.lines),
+        finalLineEnd: bodyFinalLineEnd(body.lines),
       },
     };
   }
@@ -347,11 +350,11 @@ class UnifiedParser {
   }
 
   #refusal(why: string): Error {
-    return patchRefusal(this.#lines, this.#skipped, this.#at, why);
+    return patchRefusal(this.#lines, this.#skippedLines, this.#at, why);
   }
 
   #problem(at: number, what: string): Error {
-    return patchProblem(this.#lines, this.#skipped, at, what);
+    return patchProblem(this.#lines, this.#skippedLines, at, what);
   }
 }
 
@@ -372,7 +375,7 @@ function isSignature(lines: readonly string[], at: number): boolean {
  * The context after `@@` in a header without numbers, such as `@@ function name()`. The search continues after the
  * context line, as in the Codex format.
  */
-function contextsOf(header: string): string[] {
+function headerContexts(header: string): string[] {
   const text = header
     .slice(2)
     .replace(/@@\s*$/, '')
@@ -380,7 +383,7 @@ function contextsOf(header: string): string[] {
   return /^[\s.…]*$/.test(text) ? [] : [text.trimEnd()];
 }
 
-function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
+function bodyFinalLineEnd(lines: readonly BodyLine[]): boolean | undefined {
   if (lines.some(({ open, kind }) => open && kind !== 'remove')) return false;
   return lines.some(({ open }) => open) ? true : undefined;
 }

@@ -13,7 +13,7 @@ const MAX_COMMAND_CHARACTERS = 5_000;
 const BARE_HEREDOC = /^<<-?\s*(['"]?)(?<word>[A-Za-z_]\w*)\1\s*$/;
 /** Maximum number of wrappings. It allows a heredoc in a fence in a heredoc. Deeper nesting is not meaningful. */
 const MAX_WRAPPINGS = 4;
-const FENCE = /^(`{3,}|~{3,})[^`]*$/;
+const FENCE = /^(`{3,}|~{3,}(?!~))[^`]*$/;
 const WORD_PART =
   /'(?<single>[^']*)'|"(?<double>(?:[^"\\$`]|\\.)*)"|\\(?<escaped>.)|(?<plain>[^\s'"\\$`|&;<>()*?[\]{}#~!])/gsy;
 
@@ -33,9 +33,9 @@ export interface PatchText {
   /** Number of lines of the given text before `lines[0]`. */
   readonly skipped: number;
   /** Number of blank lines that were removed after the patch. In a unified diff they may be context lines. */
-  readonly blanksAfter?: number;
+  readonly blanksAfter?: number | undefined;
   /** The folder of a `cd DIR &&` before the patch. */
-  readonly directory?: string;
+  readonly directory?: string | undefined;
 }
 
 /** Removes the blank lines, heredocs and code fences around a patch. */

@@ -1,7 +1,8 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
-import { isRecord, ToolscriptUsageError, type JsonObject } from '@toolscript/core/protocol';
+import { isRecord } from '@toolscript/core/internal';
+import { ToolscriptUsageError, type JsonObject } from '@toolscript/core/protocol';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { failureMessage, systemCode } from '../failure.js';
@@ -25,7 +26,7 @@ export interface PromptFolderOptions {
    * links or have several hard links are invalid, because a script could use such a prompt to read a forbidden file.
    * Default: links are followed.
    */
-  readonly inside?: string;
+  readonly inside?: string | undefined;
 }
 
 const MAX_BYTES = 1_000_000;
@@ -53,9 +54,7 @@ export async function readPromptFolder(
       const prompt = await readPromptFile(file, inside);
       const before = prompts.get(prompt.name);
       if (before !== undefined)
-        throw new ToolscriptUsageError(
-          `${file} and ${before.file} have the same name "${prompt.name}". Change one of the names.`,
-        );
+        throw new ToolscriptUsageError('PROMPT_NAME_TAKEN', { file, other: before.file, name: prompt.name });
       prompts.set(prompt.name, prompt);
     } catch (error) {
       if (!(error instanceof ToolscriptUsageError)) throw error;
@@ -75,30 +74,29 @@ async function markdownFiles(folder: string): Promise<string[]> {
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw new ToolscriptUsageError(
-      `${folder} cannot be read (${code ?? 'unknown error'}). Make the folder readable for your user, or remove the folder.`,
-    );
+    throw new ToolscriptUsageError('PROMPT_UNREADABLE', {
+      path: folder,
+      code: code ?? 'unknown error',
+      kind: 'folder',
+    });
   }
 }
 
 async function readPromptFile(file: string, inside: string | undefined): Promise<PromptFile> {
-  const text = inside === undefined ? await textOf(file) : await textInside(file, inside);
+  const text = inside === undefined ? await promptFileText(file) : await textInside(file, inside);
   const match = FRONT_MATTER.exec(text);
   const { name = basename(file, '.md'), ...head } = readHead(file, match?.groups?.['head'] ?? '');
-  if (!NAME.safeParse(name).success)
-    throw new ToolscriptUsageError(
-      `${file} has no valid name. Rename the file, or add "name" to its front matter: letters, digits, "_", "-" and "." after a letter.`,
-    );
+  if (!NAME.safeParse(name).success) throw new ToolscriptUsageError('PROMPT_NAME_INVALID', { file });
   const prompt = { name, ...head, text: match === null ? text : text.slice(match[0].length), file };
   try {
     readVariables(parseTemplate(prompt.text), prompt.variables);
   } catch (error) {
-    throw new ToolscriptUsageError(`${file}: ${failureMessage(error)}`);
+    throw new ToolscriptUsageError('PROMPT_INVALID', { file, problem: failureMessage(error) });
   }
   return prompt;
 }
 
-async function textOf(file: string): Promise<string> {
+async function promptFileText(file: string): Promise<string> {
   return readText(file, constants.O_RDONLY | constants.O_NONBLOCK, () => true);
 }
 
@@ -123,13 +121,11 @@ async function readText(
     const handle = await open(file, flags);
     try {
       const found = await handle.stat();
-      if (!found.isFile()) throw new ToolscriptUsageError(`${file} is not a file. Remove it.`);
+      if (!found.isFile()) throw new ToolscriptUsageError('PROMPT_NOT_A_FILE', { file });
       // defence: prompt-files-are-no-links
-      if (!(await isOwn(found))) throw linked(file);
+      if (!(await isOwn(found))) throw promptLinkError(file);
       if (found.size > MAX_BYTES)
-        throw new ToolscriptUsageError(
-          `${file} has ${found.size} bytes; a prompt has at most ${MAX_BYTES}. Make it shorter.`,
-        );
+        throw new ToolscriptUsageError('PROMPT_TOO_LARGE', { file, bytes: found.size, most: MAX_BYTES });
       return (await handle.readFile('utf8')).replace(/^\uFEFF/u, '');
     } finally {
       await handle.close();
@@ -137,17 +133,13 @@ async function readText(
   } catch (error) {
     if (error instanceof ToolscriptUsageError) throw error;
     const code = systemCode(error);
-    if (code === 'ELOOP' || code === 'EMLINK') throw linked(file);
-    throw new ToolscriptUsageError(
-      `${file} cannot be read (${code ?? 'unknown error'}). Make the file readable for your user, or remove the file.`,
-    );
+    if (code === 'ELOOP' || code === 'EMLINK') throw promptLinkError(file);
+    throw new ToolscriptUsageError('PROMPT_UNREADABLE', { path: file, code: code ?? 'unknown error', kind: 'file' });
   }
 }
 
-function linked(file: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(
-    `${file} is a link, has a second name (a hard link), or is reached through a link. Put a copy of the file in its place.`,
-  );
+function promptLinkError(file: string): ToolscriptUsageError {
+  return new ToolscriptUsageError('PROMPT_IS_LINK', { file });
 }
 
 type Head = Pick<PromptFile, 'description' | 'variables'> & { name?: string | undefined };
@@ -157,16 +149,15 @@ function readHead(file: string, text: string): Head {
   try {
     value = parse(text, { maxAliasCount: 10, prettyErrors: false }) ?? {};
   } catch (error) {
-    throw new ToolscriptUsageError(`${file}: the front matter is not YAML. Correct it: ${failureMessage(error)}`);
+    throw new ToolscriptUsageError('PROMPT_NOT_YAML', { file, problem: failureMessage(error) });
   }
-  if (!isRecord(value))
-    throw new ToolscriptUsageError(
-      `${file}: the front matter is not a YAML mapping. Write lines such as "description: …".`,
-    );
+  if (!isRecord(value)) throw new ToolscriptUsageError('PROMPT_NOT_A_MAPPING', { file });
   const checked = FrontMatter.safeParse(value);
   if (checked.success) return checked.data as Head;
   const [issue] = checked.error.issues;
-  throw new ToolscriptUsageError(
-    `${file}: the front matter is wrong at "${issue?.path.join('.')}". Correct it: ${issue?.message}`,
-  );
+  throw new ToolscriptUsageError('PROMPT_MEMBER_INVALID', {
+    file,
+    member: issue?.path.join('.') ?? '',
+    problem: issue?.message ?? '',
+  });
 }

@@ -1,11 +1,12 @@
-import type { DocumentStore, JsonObject, StoredDocument } from '@toolscript/core/protocol';
-import { stored } from '../cabinet/documents.js';
+import type { DocumentStore, JsonObject } from '@toolscript/core/protocol';
+import type { StoredDocument } from '@toolscript/core/ports';
+import { awaitStore } from '../cabinet/documents.js';
 import { failure } from '../failure.js';
 import {
   demandScope,
-  ownerOf,
+  documentOwner,
   SCOPES,
-  scopeOf,
+  ownerScope,
   type CommonOwner,
   type DocumentOwner,
   type ScopeName,
@@ -37,7 +38,7 @@ export interface LoadedPrompt {
   readonly text: string;
   readonly scope: ScopeName | 'file';
   /** Absent for a prompt from a file. */
-  readonly version?: number;
+  readonly version?: number | undefined;
 }
 
 /**
@@ -49,7 +50,7 @@ export async function loadPrompt(
   { name, version, scope, variables = {} }: PromptReference,
   owner: Omit<DocumentOwner, 'workspace'>,
 ): Promise<LoadedPrompt> {
-  const found = await findPrompt(library, { name, version, scope }, ownerOf(owner, library));
+  const found = await findPrompt(library, { name, version, scope }, documentOwner(owner, library));
   const parts = parseTemplate(found.text);
   const text = fillTemplate(parts, readVariables(parts, found.variables).check(name, variables));
   return { name, text, scope: found.scope, ...(found.version === undefined ? {} : { version: found.version }) };
@@ -67,7 +68,7 @@ async function findPrompt(
   const saved =
     documents === undefined || scope === 'file'
       ? undefined
-      : await findStored(documents, scopesFor(scope, owner), name, version);
+      : await findStoredPrompt(documents, scopesFor(scope, owner), name, version);
   if (wantsFile && saved !== undefined)
     throw failure(
       'exists',
@@ -86,17 +87,17 @@ async function findPrompt(
 
 function scopesFor(scope: ScopeName | undefined, owner: DocumentOwner) {
   if (scope !== undefined) return [demandScope(owner, scope)];
-  return SCOPES.flatMap((kind) => scopeOf(owner, kind) ?? []);
+  return SCOPES.flatMap((kind) => ownerScope(owner, kind) ?? []);
 }
 
-async function findStored(
+async function findStoredPrompt(
   documents: DocumentStore,
   scopes: ReturnType<typeof scopesFor>,
   name: string,
   version: number | undefined,
 ): Promise<StoredDocument | undefined> {
   for (const scope of scopes) {
-    const found = await stored(documents.read({ scope, kind: 'prompt', name }, version));
+    const found = await awaitStore(documents.read({ scope, kind: 'prompt', name }, version));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,14 +1,24 @@
 import { defineTool } from '@toolscript/core';
-import type { DocumentInfo, DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
+import { previewText } from '@toolscript/core/internal';
+import type { DocumentInfo } from '@toolscript/core/ports';
+import type { DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf, type DocumentOwner } from '../documents/scopes.js';
+import {
+  demandScope,
+  documentOwner,
+  SCOPES,
+  ScopeSchema,
+  ownerScope,
+  type DocumentOwner,
+} from '../documents/scopes.js';
 import { callKey } from '../cabinet/file-keys.js';
-import { stored } from '../cabinet/documents.js';
+import { awaitStore } from '../cabinet/documents.js';
+import { deletionPreview } from '../documents/deletion-preview.js';
 import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import { loadPrompt, type PromptLibrary } from './prompt-library.js';
 import { NAME } from './prompt-shapes.js';
-import { parseTemplate, variablesOf } from './template.js';
+import { parseTemplate, templateVariables } from './template.js';
 import { readVariables } from './variables.js';
 
 const VERSION = z.number().int().min(1);
@@ -39,21 +49,26 @@ function saveTool({ files = [], ...common }: PromptLibrary, documents: DocumentS
     output: z.object({ name: z.string(), scope: ScopeSchema, version: VERSION, variables: z.array(z.string()) }),
     effect: 'write',
     idempotent: true,
-    preview: ({ name, scope = 'thread', text, variables }) =>
-      `Save the prompt "${name}" (${scope}):\n${text}${variables === undefined ? '' : `\nVariables: ${JSON.stringify(variables)}`}`,
+    preview: ({ name, scope = 'thread', text, variables, description }) =>
+      previewText({
+        title: `Save the prompt "${name}" (${scope})`,
+        facts: { Variables: variables && JSON.stringify(variables) },
+        texts: { Text: text },
+        notes: { Description: description },
+      }),
     execute: async ({ name, text, variables, description, scope: kind = 'thread' }, context) => {
       if (files.some((file) => file.name === name))
         throw failure('read_only', `A file has the prompt "${name}", which scripts cannot change. Use another name.`);
-      const scope = demandScope(ownerOf(context, common), kind);
+      const scope = demandScope(documentOwner(context, common), kind);
       const parts = parseTemplate(text);
       readVariables(parts, variables as JsonObject | undefined);
       const about = {
-        names: variablesOf(parts),
+        names: templateVariables(parts),
         ...(variables === undefined ? {} : { variables }),
         ...(description === undefined ? {} : { description }),
       };
       const draft = { scope, kind: 'prompt', name, text, about, idempotencyKey: callKey(context) } as const;
-      const saved = await stored(documents.save(draft));
+      const saved = await awaitStore(documents.save(draft));
       return { name, scope: kind, version: saved.version, variables: about.names };
     },
   });
@@ -105,21 +120,21 @@ function listTool({ documents, files = [], ...common }: PromptLibrary): Tool {
           name,
           scope: 'file' as const,
           ...(description === undefined ? {} : { description }),
-          variables: variablesOf(parseTemplate(text)),
+          variables: templateVariables(parseTemplate(text)),
         })),
-      ...(documents === undefined ? [] : await listStored(documents, ownerOf(context, common), prefix)),
+      ...(documents === undefined ? [] : await listStoredPrompts(documents, documentOwner(context, common), prefix)),
     ],
   });
 }
 
-async function listStored(documents: DocumentStore, owner: DocumentOwner, prefix: string) {
-  const scopes = SCOPES.flatMap((kind) => scopeOf(owner, kind) ?? []);
+async function listStoredPrompts(documents: DocumentStore, owner: DocumentOwner, prefix: string) {
+  const scopes = SCOPES.flatMap((kind) => ownerScope(owner, kind) ?? []);
   const lists = await Promise.all(scopes.map((scope) => listDocuments(documents, { scope, kind: 'prompt', prefix })));
-  return lists.flat().map(listed);
+  return lists.flat().map(listedPrompt);
 }
 
-function listed({ name, scope, version, about }: DocumentInfo) {
-  const { description, names } = about as { description?: string; names: string[] };
+function listedPrompt({ name, scope, version, about }: DocumentInfo) {
+  const { description, names } = about as { description?: string | undefined; names: string[] };
   return { name, scope: scope.kind, version, ...(description === undefined ? {} : { description }), variables: names };
 }
 
@@ -130,9 +145,11 @@ function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
     input: z.object({ name: NAME, scope: ScopeSchema.optional() }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
+    preview: ({ name, scope = 'thread' }, call) =>
+      deletionPreview(documents, { scope: demandScope(documentOwner(call, common), scope), kind: 'prompt', name }),
     execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(ownerOf(context, common), kind);
-      return { deleted: await stored(documents.delete({ scope, kind: 'prompt', name })) };
+      const scope = demandScope(documentOwner(context, common), kind);
+      return { deleted: await awaitStore(documents.delete({ scope, kind: 'prompt', name })) };
     },
   });
 }

@@ -3,6 +3,8 @@ import { failure } from '../failure.js';
 /** A literal text, or a variable. */
 export type TemplatePart = string | { readonly variable: string };
 
+/** Maximum number of `{{` in a text. */
+const MAX_BRACES = 5_000;
 /** Maximum characters of a filled-in text. */
 const MAX_FILLED = 1_000_000;
 
@@ -10,13 +12,16 @@ const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]{0,63})[ \t]*\}\}|\{\{
 
 /**
  * Reads a text with `{{variables}}`. `{{{{` stands for two braces, and every other character for itself. Throws a
- * failure that names the line of any other `{{`.
+ * failure that names the line of any other `{{`, and for a text with more than 5 000 of them.
  */
 export function parseTemplate(text: string): readonly TemplatePart[] {
   const parts: TemplatePart[] = [];
   let end = 0;
+  let count = 0;
   for (const match of text.matchAll(OPENING)) {
     const [found, variable] = match;
+    // defence: prompt-braces-are-bounded
+    if ((count += 1) > MAX_BRACES) throw tooManyBraces();
     if (match.index > end) parts.push(text.slice(end, match.index));
     end = match.index + found.length;
     if (variable !== undefined) parts.push({ variable });
@@ -28,7 +33,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
 }
 
 /** The names of the variables, each once, in the order of the text. */
-export function variablesOf(parts: readonly TemplatePart[]): string[] {
+export function templateVariables(parts: readonly TemplatePart[]): string[] {
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.variable])))];
 }
 
@@ -44,8 +49,13 @@ export function fillTemplate(parts: readonly TemplatePart[], values: ReadonlyMap
   return texts.join('');
 }
 
+function tooManyBraces(): Error {
+  return failure('bad_prompt', `The prompt has "{{" more than ${MAX_BRACES} times. Make it shorter.`);
+}
+
 function badBraces(text: string, offset: number): Error {
-  const line = text.slice(0, offset).split('\n').length;
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
   return failure(
     'bad_prompt',
     `"{{" in line ${line} of the prompt starts no variable. Write a variable as {{name}} (letters, digits and "_"), and two braces as "{{{{".`,

@@ -1,7 +1,8 @@
 import { defineTool } from '@toolscript/core';
-import { isRecord, ToolscriptUsageError, type JsonObject, type Tool } from '@toolscript/core/protocol';
+import { isRecord } from '@toolscript/core/internal';
+import { ToolscriptUsageError, type JsonObject, type Tool } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
-import { variablesOf, type TemplatePart } from './template.js';
+import { templateVariables, type TemplatePart } from './template.js';
 
 const MAX_VARIABLES = 100;
 const MAX_SCHEMA = 10_000;
@@ -20,7 +21,7 @@ export interface PromptVariables {
  * that the schema does not declare.
  */
 export function readVariables(parts: readonly TemplatePart[], given: JsonObject | undefined): PromptVariables {
-  const used = variablesOf(parts);
+  const used = templateVariables(parts);
   if (used.length > MAX_VARIABLES)
     throw failure(
       'bad_prompt',
@@ -32,7 +33,7 @@ export function readVariables(parts: readonly TemplatePart[], given: JsonObject 
       'bad_prompt',
       `The schema of the variables has ${length} characters; at most ${MAX_SCHEMA} are allowed. Make it shorter.`,
     );
-  const schema = given === undefined ? schemaFor(used) : closed(given);
+  const schema = given === undefined ? schemaFor(used) : closedSchema(given);
   const declared = new Set(Object.keys(isRecord(schema['properties']) ? schema['properties'] : {}));
   const undeclared = used.filter((name) => !declared.has(name));
   if (undeclared.length > 0)
@@ -51,7 +52,7 @@ function schemaFor(names: readonly string[]): JsonObject {
 }
 
 /** The schema without additional properties. Unknown variables are mistakes, even if the schema allows them. */
-function closed(schema: JsonObject): JsonObject {
+function closedSchema(schema: JsonObject): JsonObject {
   return { ...schema, type: 'object', additionalProperties: false };
 }
 
@@ -66,14 +67,14 @@ function openValidator(inputSchema: JsonObject): Tool['validateInput'] {
   }
 }
 
-interface Checked {
+interface CheckedVariables {
   readonly name: string;
   readonly values: Readonly<Record<string, unknown>>;
   readonly declared: ReadonlySet<string>;
   readonly validator: Tool['validateInput'];
 }
 
-function checkVariables({ name, values, declared, validator }: Checked): ReadonlyMap<string, string> {
+function checkVariables({ name, values, declared, validator }: CheckedVariables): ReadonlyMap<string, string> {
   const unknown = Object.keys(values).filter((key) => !declared.has(key));
   const known = Object.fromEntries(Object.entries(values).filter(([key]) => declared.has(key)));
   const checked = validator(known);
@@ -83,7 +84,7 @@ function checkVariables({ name, values, declared, validator }: Checked): Readonl
   const missing = paths.filter(({ path }) => isMissing(path)).map(({ path }) => path);
   const wrong = paths.filter(({ path }) => !isMissing(path)).map(({ path, message }) => `${path} (${message})`);
   if (checked.ok && unknown.length === 0)
-    return new Map(Object.entries(checked.value as JsonObject).map(([key, value]) => [key, textOf(value)]));
+    return new Map(Object.entries(checked.value as JsonObject).map(([key, value]) => [key, variableText(value)]));
   const faults = Object.entries({ missing, unknown, wrong }).filter(([, list]) => list.length > 0);
   const listed = faults.map(([kind, list]) => `${kind}: ${list.join(', ')}`).join('; ');
   const expected = declared.size === 0 ? 'It has no variables.' : `Its variables are: ${[...declared].join(', ')}.`;
@@ -94,7 +95,7 @@ function checkVariables({ name, values, declared, validator }: Checked): Readonl
   });
 }
 
-function textOf(value: unknown): string {
+function variableText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

@@ -39,7 +39,7 @@ const NEWLINE = 10;
 export async function confirmMatches(
   workspace: Workspace,
   candidates: readonly MatchedLine[],
-  { enough, context = 0, signal }: { enough: number; context?: number; signal?: AbortSignal | undefined },
+  { enough, context = 0, signal }: { enough: number; context?: number | undefined; signal?: AbortSignal | undefined },
 ): Promise<{ confirmed: ConfirmedLine[]; rejected: number }> {
   const confirmed: ConfirmedLine[] = [];
   let examined = 0;
@@ -51,7 +51,7 @@ export async function confirmMatches(
       await using(openFile(workspace, resolvePath(workspace, path)), async ({ handle }) => {
         for (const candidate of group) {
           throwIfAborted(signal);
-          const start = await startOf(handle, candidate);
+          const start = await confirmedStart(handle, candidate);
           if (start === undefined) continue;
           confirmed.push({ ...candidate, ...(await linesAround(handle, start, candidate.length, context)) });
         }
@@ -68,13 +68,13 @@ export async function confirmMatches(
 const BOM_BYTES = 3;
 
 /** The offset of the line's bytes in the file; undefined if the file does not have these bytes there. */
-async function startOf(
+async function confirmedStart(
   handle: FileHandle,
   { offset, length, sha256: wanted }: MatchedLine,
 ): Promise<number | undefined> {
   for (const start of [offset, offset + BOM_BYTES]) {
     const bytes = await bytesAt(handle, start, length);
-    // defence: grep-confirm-line, without it: if (bytes.length === length) return start;
+    // defence: grep-confirm-line
     if (bytes.length === length && sha256(bytes) === wanted) return start;
   }
   return undefined;
@@ -88,17 +88,17 @@ async function linesAround(
 ): Promise<Pick<ConfirmedLine, 'before' | 'after'>> {
   if (context === 0) return { before: [], after: [] };
   const from = Math.max(0, start - CONTEXT_BYTES);
-  const above = linesOf(await bytesAt(handle, from, start - from));
+  const above = decodedLines(await bytesAt(handle, from, start - from));
   // The first line may be incomplete, so it is dropped.
   if (from > 0) above.shift();
   const bytes = await bytesAt(handle, start + length, CONTEXT_BYTES);
-  const below = linesOf(bytes);
+  const below = decodedLines(bytes);
   // The last line is incomplete. A line that fills all bytes is shown in part, like every long line.
   if (bytes.length === CONTEXT_BYTES && below.length > 1 && bytes.at(-1) !== NEWLINE) below.pop();
   return { before: above.slice(-context), after: below.slice(0, context) };
 }
 
-function linesOf(bytes: Buffer): string[] {
+function decodedLines(bytes: Buffer): string[] {
   return splitLines(new TextDecoder().decode(bytes));
 }
 

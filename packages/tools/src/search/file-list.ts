@@ -29,20 +29,20 @@ const MAX_EMPTY_FOLDERS = 2_000;
 const LOOK = 50;
 const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 
-export type Prepared = ReturnType<typeof fuzzysort.prepare>;
+export type PreparedTarget = ReturnType<typeof fuzzysort.prepare>;
 
 export interface FileList {
   /** The paths relative to the searched folder, sorted folder by folder. */
   readonly paths: readonly string[];
   /** The paths prepared for fuzzysort. */
-  readonly targets: (slices: WorkSlices) => Promise<readonly Prepared[]>;
+  readonly targets: (slices: WorkSlices) => Promise<readonly PreparedTarget[]>;
   readonly isCut: boolean;
 }
 
 /** The change time in ms, inode and size of an entry; undefined if the entry does not exist. */
 type Stamp = { readonly changedMs: number; readonly inode: number; readonly size: number } | undefined;
 
-interface Kept {
+interface KeptList {
   readonly list: FileList;
   readonly stamps: ReadonlyMap<string, Stamp>;
   readonly changeCount: number;
@@ -55,7 +55,7 @@ interface Kept {
 /** The lists of one workspace, at most `MAX_LISTS`. The least recently used lists are dropped first. */
 export class FileLists {
   readonly #workspace: Workspace;
-  readonly #kept = new Map<string, Kept>();
+  readonly #keptLists = new Map<string, KeptList>();
   #clearTimer: NodeJS.Timeout | undefined;
 
   constructor(workspace: Workspace) {
@@ -65,8 +65,8 @@ export class FileLists {
   /** The files in a scope. `cwd` is the open root folder at which `scope` starts. Throws a ToolCallError. */
   async of(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<FileList> {
     const key = scope.realPath;
-    const known = this.#kept.get(key);
-    this.#kept.delete(key);
+    const known = this.#keptLists.get(key);
+    this.#keptLists.delete(key);
     if (known && (await this.#holds(known, signal))) {
       this.#keep(key, known);
       return known.list;
@@ -76,39 +76,39 @@ export class FileLists {
     return made.list;
   }
 
-  #keep(key: string, kept: Kept): void {
-    this.#kept.set(key, kept);
-    if (this.#kept.size > MAX_LISTS) this.#kept.delete(this.#kept.keys().next().value as string);
+  #keep(key: string, kept: KeptList): void {
+    this.#keptLists.set(key, kept);
+    if (this.#keptLists.size > MAX_LISTS) this.#keptLists.delete(this.#keptLists.keys().next().value as string);
     clearTimeout(this.#clearTimer);
-    this.#clearTimer = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
+    this.#clearTimer = setTimeout(() => this.#keptLists.clear(), MAX_AGE_MS).unref();
   }
 
-  async #holds({ stamps, changeCount, since }: Kept, signal: AbortSignal | undefined): Promise<boolean> {
+  async #holds({ stamps, changeCount, since }: KeptList, signal: AbortSignal | undefined): Promise<boolean> {
     if (performance.now() - since > MAX_AGE_MS || this.#workspace.changeCount() !== changeCount) return false;
     const slices = new WorkSlices({ signal });
     for (const [place, stamp] of stamps) {
-      if (!sameStamp(stampOf(place), stamp)) return false;
+      if (!sameStamp(entryStamp(place), stamp)) return false;
       if (slices.isDue(LOOK)) await slices.pass();
     }
     return true;
   }
 
-  async #make(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<Kept> {
+  async #make(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<KeptList> {
     const madeAtMs = Date.now();
     const since = performance.now();
     const changeCount = this.#workspace.changeCount();
     const slices = new WorkSlices({ signal });
     const { paths, isCut } = await listFiles(scope, cwd, slices);
-    const stamps = await stampsOf(scope.realPath, paths, slices);
-    let prepared: readonly Prepared[] | undefined;
-    const targets = async (work: WorkSlices): Promise<readonly Prepared[]> =>
+    const stamps = await listStamps(scope.realPath, paths, slices);
+    let prepared: readonly PreparedTarget[] | undefined;
+    const targets = async (work: WorkSlices): Promise<readonly PreparedTarget[]> =>
       (prepared ??= await prepareAll(paths, work));
     return { list: { paths, isCut, targets }, stamps, changeCount, madeAtMs, since };
   }
 }
 
-async function prepareAll(paths: readonly string[], slices: WorkSlices): Promise<Prepared[]> {
-  const prepared: Prepared[] = [];
+async function prepareAll(paths: readonly string[], slices: WorkSlices): Promise<PreparedTarget[]> {
+  const prepared: PreparedTarget[] = [];
   for (const path of paths) {
     prepared.push(fuzzysort.prepare(path));
     if (slices.isDue(path.length)) await slices.pass();
@@ -116,7 +116,7 @@ async function prepareAll(paths: readonly string[], slices: WorkSlices): Promise
   return prepared;
 }
 
-function isSettled({ stamps, madeAtMs }: Kept): boolean {
+function isSettled({ stamps, madeAtMs }: KeptList): boolean {
   for (const stamp of stamps.values()) if (stamp && stamp.changedMs >= madeAtMs - CLOCK_TICK_MS) return false;
   return true;
 }
@@ -156,18 +156,18 @@ function rank(code: number): number {
 }
 
 /** The stamps of all entries that the list depends on. */
-async function stampsOf(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Map<string, Stamp>> {
+async function listStamps(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Map<string, Stamp>> {
   const stamps = new Map<string, Stamp>();
-  for (const place of ignoreFilesAbove(folder)) stamps.set(place, stampOf(place));
-  const listed = await foldersOf(folder, paths, slices);
+  for (const place of ignoreFilesAbove(folder)) stamps.set(place, entryStamp(place));
+  const listed = await listFolders(folder, paths, slices);
   const open = [...listed];
   let emptyFolders = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     // The stamp is read before the names, so that the next stamp shows a change in between.
-    stamps.set(next, stampOf(next));
+    stamps.set(next, entryStamp(next));
     for (const { name, isFolder } of await interestingEntries(next, slices)) {
       const place = join(next, name);
-      if (!isFolder) stamps.set(place, stampOf(place));
+      if (!isFolder) stamps.set(place, entryStamp(place));
       else if (!listed.has(place) && emptyFolders < MAX_EMPTY_FOLDERS) {
         emptyFolders += 1;
         listed.add(place);
@@ -178,7 +178,7 @@ async function stampsOf(folder: string, paths: readonly string[], slices: WorkSl
   return stamps;
 }
 
-async function foldersOf(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Set<string>> {
+async function listFolders(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Set<string>> {
   const folders = new Set<string>([folder]);
   const inside = new Set<string>();
   for (const path of paths) {
@@ -238,7 +238,7 @@ function ignoreFilesAbove(folder: string): string[] {
   }
 }
 
-function stampOf(place: string): Stamp {
+function entryStamp(place: string): Stamp {
   try {
     const stat = lstatSync(place, { throwIfNoEntry: false });
     return stat && { changedMs: stat.ctimeMs, inode: stat.ino, size: stat.size };

@@ -3,11 +3,11 @@ import type { Tool } from '@toolscript/core/protocol';
 import fuzzysort from 'fuzzysort';
 import { z } from 'zod';
 import { failureReason, throwIfAborted } from '../failure.js';
-import { placeOf } from '../files/open-verified.js';
+import { verifiedPlace } from '../files/open-verified.js';
 import { permissionPath } from '../files/permission-path.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
 import { sortInSlices, type WorkSlices } from '../work-slices.js';
-import { FileLists, type FileList, type Prepared } from './file-list.js';
+import { FileLists, type FileList, type PreparedTarget } from './file-list.js';
 import { compileGlob, GlobSet, globWork, isGlob } from './glob.js';
 import { inScope } from './search-scope.js';
 
@@ -33,7 +33,7 @@ const FileSearchOutput = z.object({
 
 export type FileSearchInput = z.input<typeof FileSearchInput>;
 export type FileSearchResult = z.output<typeof FileSearchOutput>;
-type Found = FileSearchResult['files'][number];
+type FoundFile = FileSearchResult['files'][number];
 
 export function fileSearchTool(workspace: Workspace): Tool {
   const lists = new FileLists(workspace);
@@ -41,7 +41,7 @@ export function fileSearchTool(workspace: Workspace): Tool {
     name: 'fileSearch',
     description: 'Finds files by fuzzy name or glob. Ignored (.gitignore) and hidden files are left out.',
     input: FileSearchInput,
-    oldNames: { searchDirectory: 'path' },
+    aliases: { searchDirectory: 'path' },
     output: FileSearchOutput,
     approval: 'never',
     effect: 'read',
@@ -70,24 +70,24 @@ export async function fileSearch(
       ? await byGlob(wanted, list.paths, excluded, scope.prefix, slices)
       : await byLikeness(
           options.pattern,
-          await targetsOf(list, excluded, slices),
+          await includedTargets(list, excluded, slices),
           scope.prefix,
           options.limit + 1,
           slices,
         );
-    // defence: file-search-still-inside, without it: const files = ranked.slice(0, options.limit);
+    // defence: file-search-still-inside
     const files = await stillInside(workspace, ranked.slice(0, options.limit), signal);
     return { files, truncated: ranked.length > options.limit || list.isCut };
   });
 }
 
-type Targets = readonly Prepared[];
+type Targets = readonly PreparedTarget[];
 
 /** The targets that no glob excludes. Both `dist` and `dist/**` exclude everything below the folder. */
-async function targetsOf(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
+async function includedTargets(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
   const targets = await list.targets(slices);
   if (excluded.isEmpty) return targets;
-  const kept: Prepared[] = [];
+  const kept: PreparedTarget[] = [];
   for (const target of targets) if (!(await excluded.fit(target.target, 'folders', slices))) kept.push(target);
   return kept;
 }
@@ -98,8 +98,8 @@ async function byGlob(
   excluded: GlobSet,
   prefix: string,
   slices: WorkSlices,
-): Promise<Found[]> {
-  const found: Found[] = [];
+): Promise<FoundFile[]> {
+  const found: FoundFile[] = [];
   for (const path of paths) {
     const fits =
       (await wanted.fit(path, 'path', slices)) || (prefix !== '' && (await wanted.fit(prefix + path, 'path', slices)));
@@ -122,15 +122,15 @@ async function byLikeness(
   prefix: string,
   limit: number,
   slices: WorkSlices,
-): Promise<Found[]> {
+): Promise<FoundFile[]> {
   if (pattern.length === 1 && targets.length > MAX_FOR_A_LETTER) {
-    const found = await rank(pattern, await shortestOf(targets, slices), prefix, limit, slices);
+    const found = await rank(pattern, await shortestTargets(targets, slices), prefix, limit, slices);
     if (found.length === limit) return found;
   }
   return rank(pattern, targets, prefix, limit, slices);
 }
 
-async function shortestOf(targets: Targets, slices: WorkSlices): Promise<Targets> {
+async function shortestTargets(targets: Targets, slices: WorkSlices): Promise<Targets> {
   let kept = shortest.get(targets);
   if (kept === undefined) {
     const sorted = await sortInSlices(targets, (one, other) => one.target.length - other.target.length, slices);
@@ -151,7 +151,7 @@ async function rank(
   prefix: string,
   limit: number,
   slices: WorkSlices,
-): Promise<Found[]> {
+): Promise<FoundFile[]> {
   let best: {
     readonly score: number;
     readonly result: Fuzzysort.Result;
@@ -184,14 +184,14 @@ async function rank(
  */
 async function stillInside(
   workspace: Workspace,
-  found: readonly Found[],
+  found: readonly FoundFile[],
   signal: AbortSignal | undefined,
-): Promise<Found[]> {
-  const inside: Found[] = [];
+): Promise<FoundFile[]> {
+  const inside: FoundFile[] = [];
   for (const file of found) {
     throwIfAborted(signal);
     try {
-      await placeOf(workspace, resolvePath(workspace, file.path));
+      await verifiedPlace(workspace, resolvePath(workspace, file.path));
       inside.push(file);
     } catch (error) {
       if (failureReason(error) === 'not_permitted') inside.push(file);

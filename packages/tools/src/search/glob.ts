@@ -40,7 +40,10 @@ export function globWork(signal: AbortSignal | undefined): WorkSlices {
 
 /** Whether a text is a glob. Brackets alone do not make a text a glob: `[id].tsx` is an ordinary name. */
 export function isGlob(text: string): boolean {
-  return /[*?]|\{[^}]*,[^}]*\}/.test(text);
+  const groups = text.split('}').slice(0, -1);
+  return (
+    /[*?]/.test(text) || groups.some((group) => group.includes('{') && group.indexOf('{') < group.lastIndexOf(','))
+  );
 }
 
 /** Compiles a glob. Throws a ToolCallError for an invalid glob. */

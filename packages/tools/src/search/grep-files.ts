@@ -68,7 +68,7 @@ export function grepFilesTool(workspace: Workspace): Tool {
       'Finds files by content, line by line. Ignored (.gitignore), hidden and binary files are left out.' +
       otherRoots(workspace),
     input: GrepFilesInput,
-    oldNames: { workdir: 'cwd' },
+    aliases: { workdir: 'cwd' },
     output: GrepFilesOutput,
     approval: 'never',
     effect: 'read',
@@ -117,7 +117,7 @@ interface Search {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Collected {
+interface CollectedLines {
   /** The lines, sorted by path. */
   readonly lines: readonly MatchedLine[];
   /** Whether the search stopped at the maximum number of collected lines. */
@@ -129,13 +129,13 @@ interface Collected {
  * Searches with all threads of ripgrep, and then sorts the matches. With too many matches, their selection would be
  * random. In that case, an ordered search, which ends early, replaces the first one.
  */
-async function collect(search: Search, scope: SearchScope, cwd: string): Promise<Collected> {
+async function collect(search: Search, scope: SearchScope, cwd: string): Promise<CollectedLines> {
   const quick = await runSearch(search, scope, cwd, false);
   if (quick.isCut) return runSearch(search, scope, cwd, true);
   return { ...quick, lines: quick.lines.toSorted((one, other) => byFolder(one.path, other.path)) };
 }
 
-async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<Collected> {
+async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<CollectedLines> {
   const lines: MatchedLine[] = [];
   // Collects more than the limit, because some matches may not be confirmed.
   const enough = 2 * search.options.limit + 100;
@@ -146,7 +146,7 @@ async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrde
     inOrder,
     signal: search.signal,
     onPiece: async (piece) => {
-      const line = candidateOf(piece, scope, search.options.multiline);
+      const line = matchCandidate(piece, scope, search.options.multiline);
       if (line && (await isWanted(search, line))) lines.push(line);
       return lines.length === enough ? 'stop' : undefined;
     },
@@ -184,8 +184,8 @@ function showsMatches({ matches, context }: GrepOptions): boolean {
 }
 
 interface RipgrepText {
-  readonly text?: string;
-  readonly bytes?: string;
+  readonly text?: string | undefined;
+  readonly bytes?: string | undefined;
 }
 
 interface RipgrepMatch {
@@ -199,7 +199,7 @@ interface RipgrepMatch {
   };
 }
 
-function candidateOf(piece: string, scope: SearchScope, isMultiline: boolean): MatchedLine | undefined {
+function matchCandidate(piece: string, scope: SearchScope, isMultiline: boolean): MatchedLine | undefined {
   if (!piece.startsWith('{"type":"match"')) return undefined;
   const { data } = JSON.parse(piece) as RipgrepMatch;
   // A script cannot write a name that is not UTF-8, so the match would be useless.
@@ -227,7 +227,7 @@ function result(
   confirmed: readonly ConfirmedLine[],
   { isCut, leftOut }: { isCut: boolean; leftOut: number },
 ): GrepFilesResult {
-  const matches = fitting(confirmed.slice(0, options.limit).map((line) => matchOf(line, options)));
+  const matches = fitting(confirmed.slice(0, options.limit).map((line) => grepMatch(line, options)));
   const files = [...new Set(matches.map(({ path }) => path))];
   const truncated = isCut || confirmed.length > matches.length;
   const shown = showsMatches(options) ? matches.map(matchText) : files.map(visible);
@@ -241,7 +241,7 @@ function result(
   return { success: true, content, files, ...(showsMatches(options) ? { matches } : {}), truncated };
 }
 
-function matchOf({ path, line, column, endLine, text, before, after }: ConfirmedLine, options: GrepOptions): Match {
+function grepMatch({ path, line, column, endLine, text, before, after }: ConfirmedLine, options: GrepOptions): Match {
   const shorten = (lines: readonly string[]): string[] => lines.map((one) => around(one, 0, MAX_TEXT));
   return {
     path,

@@ -20,7 +20,7 @@ export interface RipgrepRun {
    * True: ripgrep sorts files by path, on one thread. Otherwise ripgrep uses all threads, and files arrive in any
    * order. The lines of one file are always in order.
    */
-  readonly inOrder?: boolean;
+  readonly inOrder?: boolean | undefined;
   /** Receives each chunk in order. The answer 'stop' ends the search. */
   readonly onPiece: (piece: string) => Answer | Promise<Answer>;
   readonly signal: AbortSignal | undefined;
@@ -43,7 +43,7 @@ export interface RipgrepEnd {
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
   const child = startRipgrep(await ripgrepPath(), run);
-  const ended = endOf(child);
+  const ended = ripgrepEnd(child);
   // Prevents an unhandled rejection if the code below fails first.
   ended.catch(() => undefined);
   const stop = (): void => void child.kill('SIGKILL');
@@ -104,7 +104,7 @@ function demandDescriptors(): void {
 /**
  * Resolves after the process has ended. Rejects if the process did not start; in that case its streams may be missing.
  */
-function endOf(child: Ripgrep): Promise<{ code: number | null; errorText: string }> {
+function ripgrepEnd(child: Ripgrep): Promise<{ code: number | null; errorText: string }> {
   return new Promise((resolve, reject) => {
     // defence: ripgrep-start-error
     child.on('error', (error) => reject(startFailure(error)));
@@ -184,7 +184,7 @@ function searchFailure(text: string): Error {
 
 /** Replaces ripgrep's advice about command-line options, which scripts do not have. */
 function withAdvice(said: string): string {
-  const [cause = said] = said.split(/\n+Consider enabling/);
+  const [cause = said] = said.split(/(?<!\n)\n+Consider enabling/);
   const advice = ADVICE.find(({ about }) => about.test(cause))?.say;
   return `${cause}${advice ?? '\nFor plain text set literal: true.'}`;
 }
@@ -225,7 +225,7 @@ class Pieces {
 
   #finish(tail: Buffer): string | undefined {
     const bytes = this.#restBytes + tail.length;
-    // defence: ripgrep-line-cap, without it: const piece = Buffer.concat([...this.#rest, tail]).toString('utf8');
+    // defence: ripgrep-line-cap
     const piece = bytes > MAX_LINE_BYTES ? undefined : Buffer.concat([...this.#rest, tail]).toString('utf8');
     this.#rest = [];
     this.#restBytes = 0;

@@ -1,6 +1,6 @@
 import { join, relative, sep } from 'node:path';
-import { checkRegularFile, openFolder, placeOf } from '../files/open-verified.js';
-import { displayPath, resolvePath, rootOf, type Workspace } from '../files/workspace.js';
+import { checkRegularFile, openFolder, verifiedPlace } from '../files/open-verified.js';
+import { displayPath, resolvePath, innermostRoot, type Workspace } from '../files/workspace.js';
 
 /** The scope of a search: a file or folder inside one root, with symbolic links resolved. */
 export interface SearchScope {
@@ -26,12 +26,12 @@ export async function inScope<T>(
   search: (scope: SearchScope, cwd: string) => Promise<T>,
 ): Promise<T> {
   const path = resolvePath(workspace, options.path, options.cwd);
-  const { realPath, stat } = await placeOf(workspace, path);
+  const { realPath, stat } = await verifiedPlace(workspace, path);
   if (!stat.isDirectory()) {
     if (options.folderOnly) await openFolder(workspace, path).then(({ handle }) => handle.close());
     checkRegularFile(stat, path);
   }
-  const root = rootOf(workspace, realPath)!;
+  const root = innermostRoot(workspace, realPath)!;
   const folder = await openFolder(workspace, { absolute: root.realPath, given: options.path });
   try {
     const from = relative(root.realPath, realPath);

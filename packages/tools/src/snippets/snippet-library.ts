@@ -2,30 +2,31 @@ import { defineTool } from '@toolscript/core';
 import {
   isRecord,
   savedScriptId,
-  ToolscriptUsageError,
-  type DocumentInfo,
-  type DocumentStore,
-  type JsonObject,
   type SavedResult,
   type SavedScript,
   type SavedScriptCall,
-  type StoredDocument,
+} from '@toolscript/core/internal';
+import {
+  ToolscriptUsageError,
+  type DocumentStore,
+  type JsonObject,
   type Tool,
   type ToolCallContext,
 } from '@toolscript/core/protocol';
-import { stored } from '../cabinet/documents.js';
+import type { DocumentInfo, StoredDocument } from '@toolscript/core/ports';
+import { awaitStore } from '../cabinet/documents.js';
 import {
   demandScope,
-  ownerOf,
+  documentOwner,
   SCOPES,
-  scopeOf,
+  ownerScope,
   type CommonOwner,
   type DocumentOwner,
   type ScopeName,
 } from '../documents/scopes.js';
 import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
-import { aboutOf, savedScriptOf } from './snippet-shapes.js';
+import { snippetAbout, snippetScript } from './snippet-shapes.js';
 
 /** The store and the scopes of saved scripts. */
 export interface SnippetLibrary extends CommonOwner {
@@ -47,7 +48,7 @@ export interface SnippetInfo {
   readonly version: number;
   readonly description: string;
   readonly input: JsonObject;
-  readonly output?: JsonObject;
+  readonly output?: JsonObject | undefined;
 }
 
 /** The newest versions of all snippets of an owner, starting with the narrowest scope. */
@@ -56,9 +57,9 @@ export async function listSnippets(
   owner: Omit<DocumentOwner, 'workspace'>,
   prefix = '',
 ): Promise<SnippetInfo[]> {
-  const scopes = SCOPES.flatMap((kind) => scopeOf(ownerOf(owner, common), kind) ?? []);
+  const scopes = SCOPES.flatMap((kind) => ownerScope(documentOwner(owner, common), kind) ?? []);
   const lists = await Promise.all(scopes.map((scope) => listDocuments(documents, { scope, kind: 'snippet', prefix })));
-  return lists.flat().map(infoOf);
+  return lists.flat().map(snippetInfo);
 }
 
 /** One snippet with its source. Rejects with a `ToolCallError` if no snippet has the name. */
@@ -67,13 +68,13 @@ export async function readSnippet(
   reference: SnippetReference,
   owner: Omit<DocumentOwner, 'workspace'>,
 ): Promise<SnippetInfo & { readonly source: string }> {
-  const found = await findSnippet(documents, reference, ownerOf(owner, common));
+  const found = await findSnippet(documents, reference, documentOwner(owner, common));
   if (found === undefined) throw missingSnippet(reference);
-  return { ...infoOf(found), source: found.text };
+  return { ...snippetInfo(found), source: found.text };
 }
 
-function infoOf(info: DocumentInfo): SnippetInfo {
-  return { name: info.name, scope: info.scope.kind, version: info.version, ...aboutOf(info) };
+function snippetInfo(info: DocumentInfo): SnippetInfo {
+  return { name: info.name, scope: info.scope.kind, version: info.version, ...snippetAbout(info) };
 }
 
 export function missingSnippet({ name, version }: SnippetReference) {
@@ -88,9 +89,9 @@ export async function findSnippet(
   owner: DocumentOwner,
 ): Promise<StoredDocument | undefined> {
   const scopes =
-    scope === undefined ? SCOPES.flatMap((kind) => scopeOf(owner, kind) ?? []) : [demandScope(owner, scope)];
+    scope === undefined ? SCOPES.flatMap((kind) => ownerScope(owner, kind) ?? []) : [demandScope(owner, scope)];
   for (const one of scopes) {
-    const found = await stored(documents.read({ scope: one, kind: 'snippet', name }, version));
+    const found = await awaitStore(documents.read({ scope: one, kind: 'snippet', name }, version));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -107,12 +108,12 @@ export async function loadSnippetTools(
 ): Promise<Tool[]> {
   const found = new Map<string, Tool>();
   for (const kind of SCOPES) {
-    const scope = scopeOf(ownerOf(owner, common), kind);
+    const scope = ownerScope(documentOwner(owner, common), kind);
     if (scope === undefined) continue;
     for (const { name, version } of await listDocuments(documents, { scope, kind: 'snippet' })) {
       if (found.has(name)) continue;
       // The result is undefined if the snippet was deleted after it was listed.
-      const snippet = await stored(documents.read({ scope, kind: 'snippet', name }, version));
+      const snippet = await awaitStore(documents.read({ scope, kind: 'snippet', name }, version));
       if (snippet !== undefined) found.set(name, snippetTool(snippet));
     }
   }
@@ -120,10 +121,10 @@ export async function loadSnippetTools(
 }
 
 function snippetTool(snippet: StoredDocument): Tool {
-  const saved = savedScriptOf(snippet);
+  const saved = snippetScript(snippet);
   const tool = defineTool({
     name: `snippets.${saved.name}`,
-    description: aboutOf(snippet).description,
+    description: snippetAbout(snippet).description,
     inputSchema: saved.input,
     ...(saved.output === undefined ? {} : { outputSchema: saved.output }),
     approval: 'never',
@@ -131,7 +132,7 @@ function snippetTool(snippet: StoredDocument): Tool {
     savedScript: () => saved,
     execute: (input, { savedScripts }): SavedScriptCall => {
       const linked = savedScripts?.linked.find((one) => savedScriptId(one) === savedScriptId(saved));
-      if (linked === undefined) throw notLinked(saved.name);
+      if (linked === undefined) throw unlinkedSnippetError(saved.name);
       return savedCall(linked, input);
     },
   });
@@ -175,7 +176,7 @@ function checkResult({ savedResult, script }: SavedResult, { savedScripts }: Too
 
 /** The checked input, with the defaults of the schema. Throws a failure that names every fault. */
 export function checkInput({ name, input: schema }: SavedScript, input: unknown): unknown {
-  const checked = validatorOf(schema)(input ?? {});
+  const checked = inputValidator(schema)(input ?? {});
   if (checked.ok) return checked.value;
   const issues = checked.issues.map(({ path, message }) => `${path.replace(/^args/u, 'input')}: ${message}`);
   throw failure(
@@ -191,15 +192,15 @@ export function checkSchemas(input: JsonObject, output: JsonObject | undefined):
       'bad_schema',
       'The schema of the input does not describe an object. Write { "type": "object", "properties": { … } }.',
     );
-  validatorOf(input);
+  inputValidator(input);
   if (output !== undefined) openTool({ inputSchema: { type: 'object' }, outputSchema: output });
 }
 
-function validatorOf(inputSchema: JsonObject): Tool['validateInput'] {
+function inputValidator(inputSchema: JsonObject): Tool['validateInput'] {
   return openTool({ inputSchema }).validateInput;
 }
 
-function openTool(schemas: { inputSchema: JsonObject; outputSchema?: JsonObject }): Tool {
+function openTool(schemas: { inputSchema: JsonObject; outputSchema?: JsonObject | undefined }): Tool {
   try {
     return defineTool({ name: 'snippet', description: '', ...schemas, execute: () => undefined });
   } catch (error) {
@@ -208,7 +209,7 @@ function openTool(schemas: { inputSchema: JsonObject; outputSchema?: JsonObject 
   }
 }
 
-export function notLinked(name: string) {
+export function unlinkedSnippetError(name: string) {
   return failure(
     'not_linked',
     `The snippet "${name}" was not found when this script started, so this script cannot run it. Write its name as a literal in the script: await tools.snippets.run({ name: ${JSON.stringify(name)}, input: { … } }).`,

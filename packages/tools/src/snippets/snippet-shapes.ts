@@ -1,4 +1,6 @@
-import type { DocumentInfo, JsonObject, SavedScript, StoredDocument } from '@toolscript/core/protocol';
+import type { DocumentInfo, StoredDocument } from '@toolscript/core/ports';
+import type { JsonObject } from '@toolscript/core/protocol';
+import type { SavedScript } from '@toolscript/core/internal';
 import { z } from 'zod';
 
 /** Names that the snippet tools use, or that no object may have as a member. */
@@ -34,14 +36,14 @@ export const MAX_SCHEMA = 8_000;
 interface About {
   readonly description: string;
   readonly input: JsonObject;
-  readonly output?: JsonObject;
+  readonly output?: JsonObject | undefined;
 }
 
-export function aboutOf({ about }: Pick<DocumentInfo, 'about'>): About {
+export function snippetAbout({ about }: Pick<DocumentInfo, 'about'>): About {
   return about as unknown as About;
 }
 
-export function savedScriptOf(stored: StoredDocument): SavedScript {
-  const { input, output } = aboutOf(stored);
+export function snippetScript(stored: StoredDocument): SavedScript {
+  const { input, output } = snippetAbout(stored);
   return { name: stored.name, version: stored.version, source: stored.text, input, output };
 }

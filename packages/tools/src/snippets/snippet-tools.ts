@@ -1,15 +1,11 @@
 import { defineTool } from '@toolscript/core';
-import {
-  type DocumentStore,
-  type JsonObject,
-  type SavedScriptCall,
-  type Tool,
-  type ToolCallContext,
-} from '@toolscript/core/protocol';
+import type { DocumentStore, JsonObject, Tool, ToolCallContext } from '@toolscript/core/protocol';
+import { previewText, type SavedScriptCall } from '@toolscript/core/internal';
 import { z } from 'zod';
-import { demandScope, ownerOf, ScopeSchema, type CommonOwner } from '../documents/scopes.js';
+import { demandScope, documentOwner, ScopeSchema, type CommonOwner } from '../documents/scopes.js';
 import { callKey } from '../cabinet/file-keys.js';
-import { stored } from '../cabinet/documents.js';
+import { awaitStore } from '../cabinet/documents.js';
+import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
 import {
   checkInput,
@@ -17,13 +13,13 @@ import {
   findSnippet,
   listSnippets,
   missingSnippet,
-  notLinked,
+  unlinkedSnippetError,
   readSnippet,
   savedCall,
   withResults,
   type SnippetLibrary,
 } from './snippet-library.js';
-import { MAX_SCHEMA, MAX_SOURCE, savedScriptOf, SnippetName, VERSION } from './snippet-shapes.js';
+import { MAX_SCHEMA, MAX_SOURCE, snippetScript, SnippetName, VERSION } from './snippet-shapes.js';
 
 const JsonSchema = z.record(z.string(), z.unknown());
 
@@ -54,19 +50,27 @@ function saveTool({ documents, ...common }: SnippetLibrary): Tool {
     approval: 'always',
     effect: 'write',
     idempotent: true,
-    preview: previewOf,
+    preview: snippetPreview,
     // An approval must show the whole snippet, even if every character is escaped.
     previewLength: 16 * (MAX_SOURCE + 2 * MAX_SCHEMA + 2_000),
     execute: (draft, context) => saveSnippet(documents, common, draft, context),
   });
 }
 
-function previewOf({ name, description, source, input, output, scope = 'thread' }: z.output<typeof SaveInput>): string {
-  const schemas = [
-    `Input: ${JSON.stringify(input)}`,
-    ...(output === undefined ? [] : [`Result: ${JSON.stringify(output)}`]),
-  ];
-  return [`Save the script "${name}" (${scope}): ${description}`, ...schemas, '', source].join('\n');
+function snippetPreview({
+  name,
+  description,
+  source,
+  input,
+  output,
+  scope = 'thread',
+}: z.output<typeof SaveInput>): string {
+  return previewText({
+    title: `Save the script "${name}" (${scope})`,
+    facts: { Input: JSON.stringify(input), Result: output && JSON.stringify(output) },
+    texts: { Source: source },
+    notes: { Description: description },
+  });
 }
 
 async function saveSnippet(
@@ -76,7 +80,7 @@ async function saveSnippet(
   context: ToolCallContext,
 ) {
   const { savedScripts } = context;
-  const scope = demandScope(ownerOf(context, common), kind);
+  const scope = demandScope(documentOwner(context, common), kind);
   const input = shortSchema(schemas.input, 'input');
   const output = schemas.output === undefined ? undefined : shortSchema(schemas.output, 'output');
   checkSchemas(input, output);
@@ -86,7 +90,7 @@ async function saveSnippet(
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
   const about = { description, input, ...(output === undefined ? {} : { output }) };
   const draft = { scope, kind: 'snippet', name, text: source, about, idempotencyKey: callKey(context) } as const;
-  const saved = await stored(documents.save(draft));
+  const saved = await awaitStore(documents.save(draft));
   return { name, scope: kind, version: saved.version, tools: [...checked.tools] };
 }
 
@@ -114,16 +118,16 @@ function runTool({ documents, ...common }: SnippetLibrary): Tool {
     savedScript: async ({ name, version }, owner) => {
       if (typeof name !== 'string' || !SnippetName.safeParse(name).success) return undefined;
       const pinned = typeof version === 'number' && VERSION.safeParse(version).success ? version : undefined;
-      const found = await findSnippet(documents, { name, version: pinned }, ownerOf(owner, common));
-      return found === undefined ? undefined : { ...savedScriptOf(found), isDefault: pinned === undefined };
+      const found = await findSnippet(documents, { name, version: pinned }, documentOwner(owner, common));
+      return found === undefined ? undefined : { ...snippetScript(found), isDefault: pinned === undefined };
     },
     execute: async ({ name, version, input }, context): Promise<SavedScriptCall> => {
       const linked = context.savedScripts?.linked.find(
         (one) => one.name === name && (version === undefined ? one.isDefault === true : one.version === version),
       );
       if (linked !== undefined) return savedCall(linked, checkInput(linked, input));
-      const exists = await findSnippet(documents, { name, version }, ownerOf(context, common));
-      throw exists === undefined ? missingSnippet({ name, version }) : notLinked(name);
+      const exists = await findSnippet(documents, { name, version }, documentOwner(context, common));
+      throw exists === undefined ? missingSnippet({ name, version }) : unlinkedSnippetError(name);
     },
   });
   return withResults(tool);
@@ -183,9 +187,11 @@ function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
     input: z.object({ name: SnippetName, scope: ScopeSchema.optional() }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
+    preview: ({ name, scope = 'thread' }, call) =>
+      deletionPreview(documents, { scope: demandScope(documentOwner(call, common), scope), kind: 'snippet', name }),
     execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(ownerOf(context, common), kind);
-      return { deleted: await stored(documents.delete({ scope, kind: 'snippet', name })) };
+      const scope = demandScope(documentOwner(context, common), kind);
+      return { deleted: await awaitStore(documents.delete({ scope, kind: 'snippet', name })) };
     },
   });
 }

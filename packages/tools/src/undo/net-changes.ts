@@ -15,11 +15,11 @@ export interface NetChange {
 /** The net changes of records, one for each path. The oldest record must come first. */
 export function netChanges(records: readonly NamedRecord[]): NetChange[] {
   const net = new Map<string, NetChange>();
-  for (const { files } of records) for (const file of files) net.set(file.path, joined(net.get(file.path), file));
+  for (const { files } of records) for (const file of files) net.set(file.path, joinedChange(net.get(file.path), file));
   return [...net.values()];
 }
 
-function joined(earlier: NetChange | undefined, file: RecordedFile): NetChange {
+function joinedChange(earlier: NetChange | undefined, file: RecordedFile): NetChange {
   if (earlier === undefined) return { ...file, isBroken: false };
   const isBroken = earlier.isBroken || !sameState(earlier.after, file.before);
   return { ...earlier, after: file.after, isBroken };

@@ -4,11 +4,11 @@ import { sha256 } from '../files/content-hash.js';
 import { sameState, type EntryState } from '../files/entry-state.js';
 import type { FileChange, Permissions } from '../files/file-change.js';
 import { readEntry } from '../files/read-entry.js';
-import { entryOf, type WriteTarget } from '../files/target.js';
+import { findEntryTarget, type WriteTarget } from '../files/target.js';
 import { displayPath, resolvePath, type Workspace } from '../files/workspace.js';
 import { activeRecords, type UndoDirection } from './active-records.js';
 import { madeFolders, netChanges, type NetChange } from './net-changes.js';
-import { revertDiff } from './revert-diff.js';
+import { contentDiff } from '../files/content-diff.js';
 
 /** The effect of an undo on one file. */
 export interface UndoFile {
@@ -18,7 +18,7 @@ export interface UndoFile {
   /**
    * A unified diff, or one line of explanation if no diff can be shown. Present only if the request asked for diffs.
    */
-  readonly diff?: string;
+  readonly diff?: string | undefined;
 }
 
 /** A file that the undo does not change, and the reason why. */
@@ -157,7 +157,7 @@ class UndoPlanner {
   }
 
   async #addReadable(net: NetChange, path: string): Promise<void> {
-    const target = await this.#targetOf(net.path, path);
+    const target = await this.#recordedTarget(net.path, path);
     if (target === undefined) return void this.conflicts.push({ path, reason: 'its folder is now a link' });
     const { state: current } = await readEntry(this.#workspace, target, 0);
     if (isRestored(current, net)) return;
@@ -167,15 +167,15 @@ class UndoPlanner {
       return void this.conflicts.push({ path, reason });
     }
     const change = await this.#changeTo(net, target, current);
-    const diff = this.#withDiff ? await revertDiff(this.#workspace, change, path) : undefined;
+    const diff = this.#withDiff ? await contentDiff(this.#workspace, change, path) : undefined;
     this.changes.push(change);
-    this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
+    this.files.push({ path, change: undoChangeKind(current, net.before), ...(diff !== undefined && { diff }) });
   }
 
   /** The target of a recorded change. Undefined if its path now leads to another file. */
-  async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
-    const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
-    // defence: undo-follows-no-links, without it: return target;
+  async #recordedTarget(realPath: string, given: string): Promise<WriteTarget | undefined> {
+    const target = await findEntryTarget(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
+    // defence: undo-follows-no-links
     return target.realPath === realPath ? target : undefined;
   }
 
@@ -210,7 +210,7 @@ function permissionsAfter(
   return { mode: BigInt(mode), uid: BigInt(uid), gid: BigInt(gid) };
 }
 
-function kindOf(current: EntryState, after: EntryState): UndoFile['change'] {
+function undoChangeKind(current: EntryState, after: EntryState): UndoFile['change'] {
   if (after.kind === 'absent') return 'delete';
   return current.kind === 'absent' ? 'create' : 'update';
 }

@@ -19,8 +19,8 @@ import { prepareUndo, refusal, type PreparedUndo, type UndoPlan, type UndoRefusa
 
 export interface UndoOptions {
   /** `undo` reverts the changes of the script, and `redo` reverts the last undo. Default `undo`. */
-  readonly direction?: UndoDirection;
-  readonly signal?: AbortSignal;
+  readonly direction?: UndoDirection | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -29,10 +29,10 @@ export interface UndoOptions {
 export function planUndo(
   workspace: Workspace,
   scriptId: string,
-  { direction = 'undo', signal, diff = false }: UndoOptions & { readonly diff?: boolean } = {},
+  { direction = 'undo', signal, diff = false }: UndoOptions & { readonly diff?: boolean | undefined } = {},
 ): Promise<UndoPlan | UndoRefusal> {
-  const records = recordsOf(workspace);
-  const places = async (): Promise<string[]> => [records.folderOf(scriptId)];
+  const records = requireRecords(workspace);
+  const places = async (): Promise<string[]> => [records.scriptFolder(scriptId)];
   return orRefused(() =>
     changeFiles(workspace, signal, places, async () => {
       const plan = await prepareUndo(workspace, records, scriptId, { direction, withDiff: diff });
@@ -48,16 +48,16 @@ export function planUndo(
 export function undoChanges(
   workspace: Workspace,
   scriptId: string,
-  { direction = 'undo', signal, planId }: UndoOptions & { readonly planId?: string } = {},
+  { direction = 'undo', signal, planId }: UndoOptions & { readonly planId?: string | undefined } = {},
 ): Promise<UndoPlan | UndoRefusal> {
-  const records = recordsOf(workspace);
+  const records = requireRecords(workspace);
   const prepare = () => prepareUndo(workspace, records, scriptId, { direction, withDiff: false });
   let expected = planId;
   const findPlaces = async (): Promise<string[]> => {
     const plan = await prepare();
-    if ('refused' in plan) return [records.folderOf(scriptId)];
+    if ('refused' in plan) return [records.scriptFolder(scriptId)];
     expected ??= plan.planId;
-    return [...plan.places, records.folderOf(scriptId)];
+    return [...plan.places, records.scriptFolder(scriptId)];
   };
   return orRefused(() =>
     changeFiles(workspace, signal, findPlaces, async () => {
@@ -103,7 +103,7 @@ async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | U
   }
 }
 
-function recordsOf({ records }: Workspace): ChangeRecords {
+function requireRecords({ records }: Workspace): ChangeRecords {
   if (records !== undefined) return records;
-  throw new ToolscriptUsageError('Undo needs a workspace that records changes. Set its option "undo": { folder }.');
+  throw new ToolscriptUsageError('UNDO_WITHOUT_RECORDS');
 }

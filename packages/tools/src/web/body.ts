@@ -20,7 +20,7 @@ export async function readBody(
   try {
     const stated = Number(response.headers['content-length'] ?? 0);
     if (stated > limits.maxTransferBytes) throw tooLarge(url, limits.maxTransferBytes);
-    return await decompressed(response, url, limits, signal);
+    return await decompressedBody(response, url, limits, signal);
   } catch (error) {
     throw failedRequest(error, url, limits);
   } finally {
@@ -28,7 +28,7 @@ export async function readBody(
   }
 }
 
-async function decompressed(
+async function decompressedBody(
   response: IncomingMessage,
   url: URL,
   { maxTransferBytes, maxBytes }: WebLimits,
@@ -38,11 +38,11 @@ async function decompressed(
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) chunks.push(chunk);
   };
-  // defence: transfer-is-bounded, without it: const transfer: Pass = (source) => source;
+  // defence: transfer-is-bounded
   const transfer = atMost(maxTransferBytes, () => tooLarge(url, maxTransferBytes));
-  // defence: decompression-is-bounded, without it: const size: Pass = (source) => source;
+  // defence: decompression-is-bounded
   const size = atMost(maxBytes, () => tooLarge(url, maxBytes, ' after decompression'));
-  const decoder = decoderOf(response, url);
+  const decoder = contentDecoder(response, url);
   if (decoder === undefined) await pipeline(response, transfer, size, collect, { signal });
   else await pipeline(response, transfer, decoder, size, collect, { signal });
   return Buffer.concat(chunks);
@@ -61,7 +61,7 @@ function atMost(max: number, refuse: () => Error): Pass {
   };
 }
 
-function decoderOf({ headers }: IncomingMessage, url: URL): Duplex | undefined {
+function contentDecoder({ headers }: IncomingMessage, url: URL): Duplex | undefined {
   const coding = (headers['content-encoding'] ?? '').trim().toLowerCase();
   switch (coding) {
     case '':

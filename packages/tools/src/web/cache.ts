@@ -17,17 +17,17 @@ const CachedPageSchema = z.object({
 
 export type CachedPage = z.output<typeof CachedPageSchema>;
 
-/** Stores pages by the URL under which they were requested. The tools decide how old a page may be. */
+/** Stores pages by a key: the principal and the URL that it requested. The tools decide how old a page may be. */
 export interface WebCache {
-  /** Returns undefined for an unknown URL. Never rejects: an unreadable cache is treated as empty. */
-  get(url: string): Promise<CachedPage | undefined>;
+  /** Returns undefined for an unknown key. Never rejects: an unreadable cache is treated as empty. */
+  get(key: string): Promise<CachedPage | undefined>;
   /** Stores a page. Never rejects: a page that cannot be stored is fetched again later. */
-  set(url: string, page: CachedPage): Promise<void>;
+  set(key: string, page: CachedPage): Promise<void>;
 }
 
 export interface CacheBounds {
   /** Maximum size: characters of a memory cache, bytes of a folder. Default 50 000 000. */
-  readonly maxSize?: number;
+  readonly maxSize?: number | undefined;
 }
 
 const MAX_SIZE = 50_000_000;
@@ -37,7 +37,7 @@ export function memoryWebCache({ maxSize = MAX_SIZE }: CacheBounds = {}): WebCac
   const pages = new Map<string, CachedPage>();
   let size = 0;
   const remove = (url: string): void => {
-    size -= sizeOf(url, pages.get(url));
+    size -= cachedSize(url, pages.get(url));
     pages.delete(url);
   };
   return {
@@ -45,7 +45,7 @@ export function memoryWebCache({ maxSize = MAX_SIZE }: CacheBounds = {}): WebCac
     set: (url, page) => {
       remove(url);
       pages.set(url, page);
-      size += sizeOf(url, page);
+      size += cachedSize(url, page);
       for (const oldest of pages.keys()) {
         if (size <= maxSize) break;
         remove(oldest);
@@ -55,7 +55,7 @@ export function memoryWebCache({ maxSize = MAX_SIZE }: CacheBounds = {}): WebCac
   };
 }
 
-function sizeOf(url: string, page: CachedPage | undefined): number {
+function cachedSize(url: string, page: CachedPage | undefined): number {
   return page === undefined ? 0 : url.length + page.text.length + page.title.length + page.source.length;
 }
 
@@ -67,11 +67,11 @@ const FileSchema = z.object({ url: z.string(), page: CachedPageSchema });
  * the oldest files beyond the maximum size. The folder belongs to this user alone, and must be outside every workspace.
  */
 export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds = {}): WebCache {
-  const fileOf = (url: string): string => join(folder, `${createHash('sha256').update(url).digest('hex')}.json`);
+  const cacheFile = (url: string): string => join(folder, `${createHash('sha256').update(url).digest('hex')}.json`);
   return {
     get: async (url) => {
       try {
-        const stored = FileSchema.parse(JSON.parse(await readFile(fileOf(url), 'utf8')));
+        const stored = FileSchema.parse(JSON.parse(await readFile(cacheFile(url), 'utf8')));
         return stored.url === url ? stored.page : undefined;
       } catch {
         return undefined;
@@ -82,7 +82,7 @@ export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds
       try {
         if (!makePrivateFolder(folder)) return;
         await writeFile(temporary, JSON.stringify({ url, page }), { mode: 0o600, flag: 'wx' });
-        await rename(temporary, fileOf(url));
+        await rename(temporary, cacheFile(url));
         await deleteOldest(folder, maxSize);
       } catch {
         await rm(temporary, { force: true }).catch(() => {});

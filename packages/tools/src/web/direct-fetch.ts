@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { limitedSignal } from '@toolscript/core/protocol';
+import { limitedSignal } from '@toolscript/core/internal';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import { ACCEPTED_CODINGS, readBody } from './body.js';
@@ -23,10 +23,10 @@ export async function fetchDirectly(url: URL, services: DirectFetch, signal: Abo
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
     const response = await ask(at, services, limited);
-    const location = redirectOf(response);
-    if (location === undefined) return received(response, at, services, limited);
+    const location = redirectLocation(response);
+    if (location === undefined) return receivePage(response, at, services, limited);
     response.destroy();
-    // defence: redirects-are-counted, without it: if (redirects >= 1_000) throw tooManyRedirects(url, redirects);
+    // defence: redirects-are-counted
     if (redirects >= limits.maxRedirects) throw tooManyRedirects(url, limits.maxRedirects);
     at = parseTarget(location, at);
   }
@@ -37,11 +37,11 @@ function ask(url: URL, { guard, limits, isBackground }: DirectFetch, signal: Abo
   return sendRequest({ url, method: 'GET', headers, isBackground }, { guard, limits }, signal);
 }
 
-function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+function redirectLocation({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   return REDIRECTS.has(statusCode) ? headers.location : undefined;
 }
 
-async function received(
+async function receivePage(
   response: IncomingMessage,
   url: URL,
   { limits }: DirectFetch,

@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure, systemCode } from '../failure.js';
 import { visible } from '../files/path-rules.js';
-import { hostOf } from './target-url.js';
+import { urlHost } from './target-url.js';
 
 /** The addresses of a host name. Rejects if the name has no address. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
@@ -13,9 +13,9 @@ export interface GuardOptions {
    * Hosts that may have a non-public address: host names ('intranet.example'), addresses ('127.0.0.1') and ranges
    * ('10.1.0.0/16'). Default: none.
    */
-  readonly allow?: readonly string[];
+  readonly allow?: readonly string[] | undefined;
   /** The resolver of host names. Default: the system's resolver. */
-  readonly resolve?: ResolveHost;
+  readonly resolve?: ResolveHost | undefined;
 }
 
 /** Decides which addresses a request may connect to. */
@@ -33,10 +33,10 @@ export class AddressGuard {
    * Resolves the host once. The connection must use the returned addresses, and never resolve the name again. Throws a
    * ToolCallError if the guard forbids one of the addresses.
    */
-  async addressesOf(url: URL, signal: AbortSignal): Promise<readonly string[]> {
-    const host = hostOf(url);
-    const addresses = isIP(host) === 0 ? await this.#resolved(host, signal) : [host];
-    // defence: every-address-is-checked, without it: const refused = addresses.slice(0, 0).find((address) => !this.#isAllowed(host, address));
+  async resolveAddresses(url: URL, signal: AbortSignal): Promise<readonly string[]> {
+    const host = urlHost(url);
+    const addresses = isIP(host) === 0 ? await this.#resolvedAddresses(host, signal) : [host];
+    // defence: every-address-is-checked
     const refused = addresses.find((address) => !this.#isAllowed(host, address));
     if (refused !== undefined) throw notPublic(host);
     return addresses;
@@ -47,7 +47,7 @@ export class AddressGuard {
     return isIP(address) !== 0 && this.#ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
   }
 
-  async #resolved(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  async #resolvedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     try {
       const addresses = await untilAborted(this.#resolve(host), signal);
       if (addresses.length > 0) return addresses;
@@ -66,9 +66,7 @@ export class AddressGuard {
       else if (isIP(address) !== 0) this.#ranges.addAddress(address, family);
       else this.#hosts.add(hostName(entry));
     } catch {
-      throw new ToolscriptUsageError(
-        `"${entry}" in "allow" of the web tools is not valid. Use a host name, an address, or a range such as 10.1.0.0/16.`,
-      );
+      throw new ToolscriptUsageError('WEB_ALLOW_INVALID', { entry });
     }
   }
 }
@@ -158,11 +156,14 @@ export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   // A zone names a network interface of this machine.
   if (version === 0 || address.includes('%')) return false;
-  if (version === 4) return !listOf(SPECIAL_IPV4, 'ipv4').check(address, 'ipv4');
-  return listOf(GLOBAL_IPV6, 'ipv6').check(address, 'ipv6') && !listOf(SPECIAL_IPV6, 'ipv6').check(address, 'ipv6');
+  if (version === 4) return !addressBlockList(SPECIAL_IPV4, 'ipv4').check(address, 'ipv4');
+  return (
+    addressBlockList(GLOBAL_IPV6, 'ipv6').check(address, 'ipv6') &&
+    !addressBlockList(SPECIAL_IPV6, 'ipv6').check(address, 'ipv6')
+  );
 }
 
-function listOf(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
+function addressBlockList(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList();
   for (const [address, prefix] of ranges) list.addSubnet(address, prefix, family);
   return list;

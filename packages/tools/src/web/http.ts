@@ -1,11 +1,12 @@
 import { type IncomingHttpHeaders, validateHeaderName, validateHeaderValue } from 'node:http';
 import { defineTool } from '@toolscript/core';
-import { limitedSignal, present, type Tool } from '@toolscript/core/protocol';
+import { limitedSignal, present } from '@toolscript/core/internal';
+import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import { ACCEPTED_CODINGS, readBody } from './body.js';
-import { textOf } from './page.js';
+import { readPageText } from './page.js';
 import { sendRequest, type RequestServices } from './request.js';
 import { parseTarget, shownTarget } from './target-url.js';
 
@@ -42,7 +43,7 @@ export function httpTool(services: RequestServices): Tool {
     approval: 'always',
     effect: 'external',
     permissions: ({ url, method }) => [`http:${method ?? 'GET'} ${shownTarget(url)}`],
-    preview: previewOf,
+    preview: requestPreview,
     execute: (input, { signal }) => request(input, services, signal),
   });
 }
@@ -60,10 +61,10 @@ async function request(
   const response = await sendRequest(sent, services, limited);
   const bytes = await readBody(response, url, limits, limited);
   const contentType = response.headers['content-type'];
-  const text = bytes.length === 0 ? '' : textOf({ url, contentType, bytes }).text;
+  const text = bytes.length === 0 ? '' : readPageText({ url, contentType, bytes }).text;
   return {
     status: response.statusCode ?? 0,
-    headers: headersOf(response.headers),
+    headers: responseHeaders(response.headers),
     body: text.slice(0, MAX_BODY),
     truncated: text.length > MAX_BODY,
   };
@@ -86,7 +87,7 @@ function checkHeaders(headers: HttpInput['headers']): void {
   }
 }
 
-function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
+function responseHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join('\n') : value]],
@@ -94,7 +95,7 @@ function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-function previewOf({ url, method, headers, body }: Partial<HttpInput>): string {
+function requestPreview({ url, method, headers, body }: Partial<HttpInput>): string {
   const lines = [`${method ?? 'GET'} ${shownTarget(url ?? '')}`];
   for (const [name, value] of Object.entries(headers ?? {})) lines.push(`${name}: ${value}`);
   return body === undefined ? lines.join('\n') : [...lines, '', body].join('\n');

@@ -48,6 +48,6 @@ function isFirst(row: PageElement): boolean {
 function inOneLine(text: string): string {
   return text
     .trim()
-    .replaceAll(/\s*\n\s*/gu, ' ')
+    .replaceAll(/\s+/gu, (run) => (run.includes('\n') ? ' ' : run))
     .replaceAll('|', '\\|');
 }

@@ -11,10 +11,10 @@ export interface ReceivedPage {
 export type PageKind = 'html' | 'json' | 'text';
 
 /** The kind of a page and its text. Throws a ToolCallError if the page is not text. */
-export function textOf({ url, contentType, bytes }: ReceivedPage): { kind: PageKind; text: string } {
+export function readPageText({ url, contentType, bytes }: ReceivedPage): { kind: PageKind; text: string } {
   const { type, charset } = readContentType(contentType);
   const kind = type === '' ? guessKind(bytes) : KINDS.find(([pattern]) => pattern.test(type))?.[1];
-  // defence: binary-pages-are-refused, without it: if (kind === undefined) return { kind: 'text', text: '' };
+  // defence: binary-pages-are-refused
   if (kind === undefined || (!hasWideUnits(bytes, charset) && bytes.subarray(0, 1024).includes(0)))
     throw failure(
       'binary',

@@ -1,8 +1,9 @@
-import { limitedSignal } from '@toolscript/core/protocol';
+import { limitedSignal } from '@toolscript/core/internal';
+import type { ToolCallContext } from '@toolscript/core/protocol';
 import type { CachedPage, WebCache } from './cache.js';
 import { fetchDirectly } from './direct-fetch.js';
 import { scrapePage } from './firecrawl.js';
-import { textOf } from './page.js';
+import { readPageText } from './page.js';
 import { PageReader } from './read-page.js';
 import type { RequestServices } from './request.js';
 import type { Service } from './service.js';
@@ -17,6 +18,9 @@ export interface PagesOptions extends RequestServices {
   readonly firecrawl: Service | undefined;
   readonly now: () => number;
 }
+
+/** Who asks for a page. Each principal has its own pages. */
+export type Reader = Pick<ToolCallContext, 'principal' | 'signal'>;
 
 export interface FoundPage extends CachedPage {
   readonly url: string;
@@ -36,41 +40,48 @@ export class Pages {
   }
 
   /** The page at a URL, from the cache or the network. Throws a ToolCallError. */
-  async get(address: string, signal: AbortSignal): Promise<FoundPage> {
+  async get(address: string, { principal, signal }: Reader): Promise<FoundPage> {
     const url = parseTarget(address);
-    const stored = (await this.#early.get(url.href)) ?? (await this.#stored(url.href));
+    const key = cacheKey(url.href, principal);
+    const stored = (await this.#early.get(key)) ?? (await this.#storedPage(key));
     if (stored !== undefined) return { ...stored, url: url.href, isCached: true };
-    return { ...(await this.#fetched(url, signal, false)), url: url.href, isCached: false };
+    return { ...(await this.#fetchedPage(url, key, { signal, isBackground: false })), url: url.href, isCached: false };
   }
 
   /** Starts to fetch pages into the cache. A page that fails is fetched again when a script requests it. */
-  prefetch(addresses: readonly string[]): void {
-    for (const address of addresses) {
-      if (this.#early.has(address)) continue;
-      const page = this.#fetchEarly(address).catch(() => undefined);
-      this.#early.set(address, page);
-      void page.finally(() => this.#early.delete(address));
+  prefetch(urls: readonly string[], { principal }: Pick<Reader, 'principal'>): void {
+    for (const url of urls) {
+      const key = cacheKey(url, principal);
+      if (this.#early.has(key)) continue;
+      const page = this.#fetchEarly(url, key).catch(() => undefined);
+      this.#early.set(key, page);
+      void page.finally(() => this.#early.delete(key));
     }
   }
 
-  async #fetchEarly(address: string): Promise<CachedPage> {
+  async #fetchEarly(address: string, key: string): Promise<CachedPage> {
     const url = parseTarget(address);
-    return (await this.#stored(url.href)) ?? this.#fetched(url, limitedSignal(this.#options.limits.timeoutMs), true);
+    const signal = limitedSignal(this.#options.limits.timeoutMs);
+    return (await this.#storedPage(key)) ?? this.#fetchedPage(url, key, { signal, isBackground: true });
   }
 
-  async #stored(url: string): Promise<CachedPage | undefined> {
+  async #storedPage(key: string): Promise<CachedPage | undefined> {
     const { cache, now } = this.#options;
-    const page = await cache.get(url);
+    const page = await cache.get(key);
     if (page === undefined) return undefined;
     const age = now() - page.fetchedAt;
     return age >= 0 && age < DAY_MS ? page : undefined;
   }
 
-  async #fetched(url: URL, signal: AbortSignal, isBackground: boolean): Promise<CachedPage> {
+  async #fetchedPage(
+    url: URL,
+    key: string,
+    { signal, isBackground }: { readonly signal: AbortSignal; readonly isBackground: boolean },
+  ): Promise<CachedPage> {
     const { cache, now } = this.#options;
     const fetchedAt = now();
     const page = { ...(await this.#read(url, signal, isBackground)), fetchedAt };
-    await cache.set(url.href, page);
+    await cache.set(key, page);
     return page;
   }
 
@@ -79,14 +90,23 @@ export class Pages {
     if (firecrawl !== undefined) {
       // Firecrawl may run in a private network, and must not fetch pages of hosts there.
       // defence: services-get-public-urls
-      await guard.addressesOf(url, signal);
+      await guard.resolveAddresses(url, signal);
       return { ...(await scrapePage(firecrawl, url, signal)), isJson: false };
     }
     const received = await fetchDirectly(url, { guard, limits, isBackground }, signal);
-    const { kind, text } = textOf(received);
+    const { kind, text } = readPageText(received);
     const source = received.url.href;
     if (kind !== 'html') return { source, title: '', text, isJson: kind === 'json' };
     const { title, markdown } = await this.#reader.read(text, received.url, { signal, isBackground });
     return { source, title: title.slice(0, MAX_TITLE), text: markdown, isJson: false };
   }
+}
+
+/**
+ * A page of one principal says nothing about what another one reads. The URL is last, and has no space, so two
+ * principals never share a key.
+ */
+function cacheKey(url: string, principal: string | undefined): string {
+  // defence: cached-pages-of-the-principal
+  return principal === undefined ? url : `${principal} ${url}`;
 }

@@ -78,7 +78,7 @@ function absolute(address: string, base: string): string | undefined {
   }
 }
 
-function answerOf(request: ReadRequest): ReadablePage | { problem: string } {
+function workerAnswer(request: ReadRequest): ReadablePage | { problem: string } {
   try {
     return readPage(request);
   } catch (error) {
@@ -86,4 +86,4 @@ function answerOf(request: ReadRequest): ReadablePage | { problem: string } {
   }
 }
 
-parentPort?.postMessage(answerOf(workerData as ReadRequest));
+parentPort?.postMessage(workerAnswer(workerData as ReadRequest));

@@ -78,6 +78,6 @@ export class PageReader {
 }
 
 function threadProblem(error: unknown, memoryMb: number): string {
-  const isMemory = (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+  const isMemory = (error as { code?: string | undefined }).code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isMemory ? `the conversion needs more than ${memoryMb} MB of memory` : 'it is not HTML that can be parsed';
 }

@@ -6,8 +6,8 @@ import type { WebLimits } from './limits.js';
 /** Describes the failure of a request for the model. */
 export function failedRequest(error: unknown, url: URL, limits: WebLimits): Error {
   if (error instanceof ToolCallError) return error;
-  const [name, code] = [(error as { name?: string }).name, systemCode(error) ?? ''];
-  const cause = (error as { cause?: { name?: string } }).cause?.name;
+  const [name, code] = [(error as { name?: string | undefined }).name, systemCode(error) ?? ''];
+  const cause = (error as { cause?: { name?: string | undefined } | undefined }).cause?.name;
   const at = visible(url.host);
   if (name === 'TimeoutError' || cause === 'TimeoutError')
     return failure('timed_out', `${at} had not sent the whole page after ${limits.timeoutMs} ms. Try again later.`);

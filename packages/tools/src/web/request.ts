@@ -30,7 +30,7 @@ export async function sendRequest(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   try {
-    const addresses = await guard.addressesOf(wanted.url, signal);
+    const addresses = await guard.resolveAddresses(wanted.url, signal);
     return await responseTo(wanted, addresses, limits, signal);
   } catch (error) {
     throw failedRequest(error, wanted.url, limits);

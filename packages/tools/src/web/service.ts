@@ -1,4 +1,4 @@
-import { limitedSignal } from '@toolscript/core/protocol';
+import { limitedSignal } from '@toolscript/core/internal';
 import { failure, failureMessage } from '../failure.js';
 
 /** The options of a web service that needs a key. */
@@ -31,7 +31,7 @@ export async function callService(
   let text: string;
   let status: number;
   try {
-    const response = await fetch(`${baseUrl.replace(/\/+$/u, '')}${path}`, {
+    const response = await fetch(`${baseUrl.replace(/(?<!\/)\/+$/u, '')}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -45,8 +45,8 @@ export async function callService(
   } catch (error) {
     throw unreachable(error, name, signal);
   }
-  if (status !== 200) throw refused(service, status);
-  return parsed(text, name);
+  if (status !== 200) throw serviceRefusal(service, status);
+  return parsedAnswer(text, name);
 }
 
 async function boundedText(response: Response, name: string): Promise<string> {
@@ -65,7 +65,7 @@ async function boundedText(response: Response, name: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parsed(text: string, name: string): unknown {
+function parsedAnswer(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -76,7 +76,10 @@ function parsed(text: string, name: string): unknown {
 function unreachable(error: unknown, name: string, signal: AbortSignal): Error {
   if ((error as { code?: unknown }).code === 'ToolExecutionError') return error as Error;
   if (signal.aborted) return failure('aborted', 'The call was aborted before it ended.');
-  const { name: kind, cause } = error as { name?: string; cause?: { code?: string } };
+  const { name: kind, cause } = error as {
+    name?: string | undefined;
+    cause?: { code?: string | undefined } | undefined;
+  };
   if (kind === 'TimeoutError')
     return failure('timed_out', `${name} did not answer within ${TIMEOUT_MS} ms. Try again later.`);
   return failure(
@@ -85,7 +88,7 @@ function unreachable(error: unknown, name: string, signal: AbortSignal): Error {
   );
 }
 
-function refused({ name, setting }: Service, status: number): Error {
+function serviceRefusal({ name, setting }: Service, status: number): Error {
   if (status === 401 || status === 403)
     return failure('unavailable', `${name} rejects the key (status ${status}). Check ${setting}.`, { status });
   if (status === 402)

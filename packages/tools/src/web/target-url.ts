@@ -17,7 +17,7 @@ export function parseTarget(text: string, base?: URL): URL {
   // defence: web-url-length
   if (text.length > MAX_URL_LENGTH)
     throw badUrl(text, `it is longer than ${MAX_URL_LENGTH} characters; use a shorter one`);
-  const url = parsed(text, base);
+  const url = parsedUrl(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw badUrl(text, 'its scheme is not supported; use http:// or https://');
   // defence: web-url-without-credentials
@@ -46,11 +46,11 @@ export function shownTarget(text: string): string {
 }
 
 /** The host of a URL in the form that the system's functions accept: an IPv6 address has no brackets. */
-export function hostOf({ hostname }: URL): string {
+export function urlHost({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-function parsed(text: string, base: URL | undefined): URL {
+function parsedUrl(text: string, base: URL | undefined): URL {
   try {
     return new URL(text, base);
   } catch {

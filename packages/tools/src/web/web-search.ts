@@ -1,8 +1,9 @@
 import { defineTool } from '@toolscript/core';
-import { present, type Tool } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
-import type { Pages } from './pages.js';
+import type { Pages, Reader } from './pages.js';
 import { callService, type Service } from './service.js';
 import { parseTarget } from './target-url.js';
 import { UNTRUSTED_NOTE } from './untrusted.js';
@@ -40,7 +41,7 @@ const WebSearchOutput = z.object({
 });
 
 type WebSearchResult = z.output<typeof WebSearchOutput>;
-type Found = WebSearchResult['results'][number];
+type FoundResult = WebSearchResult['results'][number];
 
 const ResultSchema = z.object({
   title: z.string().nullish(),
@@ -73,18 +74,18 @@ export function webSearchTool(services: WebSearchServices): Tool {
     effect: 'external',
     // A repeated search changes nothing, but costs money.
     idempotent: true,
-    permissions: ({ query }) => queriesOf(query).map((one) => `search:${one}`),
-    preview: ({ query, prefetch }) => previewOf(queriesOf(query), Math.min(prefetch ?? 3, services.maxPrefetch)),
-    execute: (input, { signal }) => search(services, input, signal),
+    permissions: ({ query }) => queryList(query).map((one) => `search:${one}`),
+    preview: ({ query, prefetch }) => searchPreview(queryList(query), Math.min(prefetch ?? 3, services.maxPrefetch)),
+    execute: (input, context) => search(services, input, context),
   });
 }
 
 async function search(
   { perplexity, setting, pages, maxPrefetch }: WebSearchServices,
   { query, maxResults, prefetch }: z.output<typeof WebSearchInput>,
-  signal: AbortSignal,
+  { principal, signal }: Reader,
 ): Promise<WebSearchResult> {
-  // defence: no-search-without-a-key, without it: if (perplexity === undefined) return { results: [], note: setting };
+  // defence: no-search-without-a-key
   if (perplexity === undefined)
     throw failure(
       'missing_key',
@@ -94,13 +95,25 @@ async function search(
   const answer = AnswerSchema.safeParse(await callService(perplexity, '/search', body, signal));
   if (!answer.success)
     throw failure('unavailable', 'Perplexity sent an answer without a list of results. Try again later.');
-  const results = distinct(answer.data.results.flat().flatMap(toFound)).slice(0, maxResults * queriesOf(query).length);
-  pages.prefetch(results.slice(0, Math.min(prefetch, maxPrefetch)).map(({ url }) => url));
+  const results = distinct(answer.data.results.flat().flatMap(toFoundResults)).slice(
+    0,
+    maxResults * queryList(query).length,
+  );
+  pages.prefetch(
+    results.slice(0, Math.min(prefetch, maxPrefetch)).map(({ url }) => url),
+    { principal },
+  );
   return { results, note: UNTRUSTED_NOTE };
 }
 
 /** A list with the found page; empty for a result whose URL no tool could fetch. */
-function toFound({ title, url, snippet, date, last_updated: updated }: z.output<typeof ResultSchema>): Found[] {
+function toFoundResults({
+  title,
+  url,
+  snippet,
+  date,
+  last_updated: updated,
+}: z.output<typeof ResultSchema>): FoundResult[] {
   try {
     const { href } = parseTarget(url);
     const dates = present({ date: date ?? undefined, lastUpdated: updated ?? undefined });
@@ -111,7 +124,7 @@ function toFound({ title, url, snippet, date, last_updated: updated }: z.output<
 }
 
 /** The first result for each page. */
-function distinct(results: readonly Found[]): Found[] {
+function distinct(results: readonly FoundResult[]): FoundResult[] {
   const seen = new Set<string>();
   return results.filter(({ url }) => !seen.has(url) && seen.add(url));
 }
@@ -120,11 +133,11 @@ function cut(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-function previewOf(queries: readonly string[], prefetch: number): string {
+function searchPreview(queries: readonly string[], prefetch: number): string {
   const lines = queries.map((query) => `search the web: ${query}`);
   return prefetch === 0 ? lines.join('\n') : [...lines, `and fetch the first ${prefetch} results`].join('\n');
 }
 
-function queriesOf(query: string | readonly string[]): readonly string[] {
+function queryList(query: string | readonly string[]): readonly string[] {
   return typeof query === 'string' ? [query] : query;
 }

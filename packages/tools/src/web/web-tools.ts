@@ -10,21 +10,21 @@ import { webSearchTool } from './web-search.js';
 
 export interface WebToolsOptions extends GuardOptions {
   /** The Perplexity Search API, for `webSearch`. Without a key, each call fails and names the setting. */
-  readonly perplexity?: ServiceOptions;
+  readonly perplexity?: ServiceOptions | undefined;
   /** With a key, Firecrawl fetches the pages of `fetchUrl`. Without one, this process does. */
-  readonly firecrawl?: ServiceOptions;
+  readonly firecrawl?: ServiceOptions | undefined;
   /** The cache of pages. Default: in memory. See `fileWebCache`. */
-  readonly cache?: WebCache;
+  readonly cache?: WebCache | undefined;
   /** The store in which `fetchUrl` saves whole pages. Default: none. See `cabinetTools`. */
-  readonly documents?: DocumentStore;
-  readonly limits?: Partial<WebLimits>;
+  readonly documents?: DocumentStore | undefined;
+  readonly limits?: Partial<WebLimits> | undefined;
   /**
    * Maximum number of results of a search that are fetched before a script requests them. Default 20; 0 disables the
    * fetches in advance.
    */
-  readonly maxPrefetch?: number;
+  readonly maxPrefetch?: number | undefined;
   /** The clock, in ms since 1970. Default: the system's clock. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 const SEARCH_SETTING = 'PERPLEXITY_API_KEY in the environment (or the option "perplexity.apiKey" of webTools)';
@@ -38,8 +38,8 @@ export function webTools(options: WebToolsOptions = {}): Tool[] {
   const { cache = memoryWebCache(), maxPrefetch = 20, now = () => Date.now() } = options;
   const guard = new AddressGuard(options);
   const limits = { ...WEB_LIMITS, ...options.limits };
-  const firecrawl = serviceOf('Firecrawl', options.firecrawl, 'https://api.firecrawl.dev', SCRAPE_SETTING);
-  const perplexity = serviceOf('Perplexity', options.perplexity, 'https://api.perplexity.ai', SEARCH_SETTING);
+  const firecrawl = webService('Firecrawl', options.firecrawl, 'https://api.firecrawl.dev', SCRAPE_SETTING);
+  const perplexity = webService('Perplexity', options.perplexity, 'https://api.perplexity.ai', SEARCH_SETTING);
   const pages = new Pages({ guard, limits, cache, firecrawl, now });
   return [
     webSearchTool({ perplexity, setting: SEARCH_SETTING, pages, maxPrefetch }),
@@ -48,7 +48,7 @@ export function webTools(options: WebToolsOptions = {}): Tool[] {
   ];
 }
 
-function serviceOf(
+function webService(
   name: string,
   { apiKey = '', baseUrl }: ServiceOptions = {},
   ownUrl: string,

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   createHarness,
-  memoryDocuments,
   memoryStore,
   type ApprovalRequest,
   type HarnessOptions,
@@ -10,12 +9,14 @@ import {
 } from '@toolscript/core';
 import { extendHistory, fileAnnouncement, runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
-import { filePlace, type DocumentStore, type StreamEvent } from '@toolscript/core/protocol';
+import { filePlace } from '@toolscript/core/internal';
+import type { DocumentStore, StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cabinetTools, codingTools, documentText, webTools } from '@toolscript/tools';
-import { temporaryFolder } from '../support/temporary-folder.js';
 import { serve } from '../web/support.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { memoryDocuments } from '@toolscript/service/stores';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const THREAD = 'thr_1';
 
@@ -32,7 +33,7 @@ function open({
   allow = [],
   ...options
 }: Partial<HarnessOptions> & { documents?: DocumentStore; allow?: string[] } = {}): Opened {
-  const folder = temporaryFolder({});
+  const folder = newFolder({});
   const harness = createHarness({
     ...sharedThreads(),
     approvals: 'auto',

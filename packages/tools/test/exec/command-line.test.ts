@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { quoteCommand } from '#tools/exec/command-line.js';
 import { fitJson, HeadAndTail } from '#tools/exec/output.js';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 it('a quoted command is one line that a shell splits into the same arguments', () => {
   const argument = fc.oneof(

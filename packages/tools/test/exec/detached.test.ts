@@ -5,13 +5,13 @@ import { createHarness, type Harness } from '@toolscript/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execTool } from '#tools/exec/exec.js';
 import { createWorkspace } from '#tools/files/workspace.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 let folder: string;
 let harness: Harness;
 
 beforeAll(() => {
-  folder = temporaryFolder({});
+  folder = newFolder({});
   harness = createHarness({
     tools: [execTool(createWorkspace({ roots: folder }), { sandbox: 'off' })],
     expose: { spawn: true },

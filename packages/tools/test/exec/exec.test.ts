@@ -8,13 +8,14 @@ import { createExec, type ExecInput } from '#tools/exec/exec.js';
 import { commandPermissions } from '#tools/exec/permissions.js';
 import { findProgram } from '#tools/exec/program.js';
 import { createWorkspace } from '#tools/files/workspace.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 let folder: string;
 let exec: ReturnType<typeof createExec>;
 
 beforeAll(() => {
-  folder = temporaryFolder({ 'sub/x': '', 'not-a-program': 'text', file: '' });
+  folder = newFolder({ 'sub/x': '', 'not-a-program': 'text', file: '' });
   symlinkSync('/', join(folder, 'out'));
   exec = createExec(createWorkspace({ roots: folder }), { sandbox: 'off' });
 });
@@ -61,7 +62,7 @@ describe('relative folders on PATH', () => {
   const path = process.env['PATH'] ?? '';
 
   it.each(['sub', '.', '', './sub'])('find no program in the workspace: %j', async (entry) => {
-    const planted = temporaryFolder({ 'sub/x': '' });
+    const planted = newFolder({ 'sub/x': '' });
     for (const name of ['planted', 'sub/planted'])
       writeFileSync(join(planted, name), '#!/bin/sh\necho planted\n', { mode: 0o755 });
     process.env['PATH'] = `${entry}:${path}`;

@@ -2,10 +2,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isPlainGitConfig } from '#tools/exec/sandbox/git-config.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 describe('a configuration of git is plain', () => {
-  const place = temporaryFolder();
+  const place = newFolder();
   const isPlain = (text: string): boolean => {
     writeFileSync(join(place, 'config'), text);
     return isPlainGitConfig(join(place, 'config'));

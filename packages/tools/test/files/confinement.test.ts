@@ -20,13 +20,14 @@ import { createWorkspace, type Verification, type Workspace } from '#tools/files
 import { writeFile } from '#tools/files/write-file.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { grepFiles, grepFilesTool } from '#tools/search/grep-files.js';
-import { refusal, snapshot, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal, snapshot } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const SECRET = 'the secret of another folder';
 
 /** A workspace next to a folder with a secret, with every trick of a path that needs a file system. */
 async function hostileFolders(): Promise<{ inside: string; outside: string; close: () => void }> {
-  const parent = temporaryFolder({
+  const parent = newFolder({
     'outside/secret.txt': SECRET,
     'inside/own.txt': 'own\n',
     'inside/sub/deep.txt': 'deep\n',
@@ -224,14 +225,14 @@ describe.each(verifications)('with verification by %s', (verification) => {
 
 describe('hard links', () => {
   it('below node_modules are read, because package managers make them', async () => {
-    const parent = temporaryFolder({ 'store/index.js': 'exports.a = 1;\n', 'app/node_modules/a/package.json': '{}' });
+    const parent = newFolder({ 'store/index.js': 'exports.a = 1;\n', 'app/node_modules/a/package.json': '{}' });
     linkSync(join(parent, 'store/index.js'), join(parent, 'app/node_modules/a/index.js'));
     const workspace = createWorkspace({ roots: join(parent, 'app') });
     expect((await readFile(workspace, { path: 'node_modules/a/index.js' })).lines).toEqual(['exports.a = 1;']);
   });
 
   it('are read everywhere if the host allows it', async () => {
-    const parent = temporaryFolder({ 'store/x': 'x', 'app/y': 'y' });
+    const parent = newFolder({ 'store/x': 'x', 'app/y': 'y' });
     linkSync(join(parent, 'store/x'), join(parent, 'app/x'));
     const workspace = createWorkspace({ roots: join(parent, 'app'), hardLinks: 'read' });
     expect((await readFile(workspace, { path: 'x' })).lines).toEqual(['x']);
@@ -240,7 +241,7 @@ describe('hard links', () => {
 
 describe('several roots', () => {
   it('are accessed by absolute paths, and the first by relative ones; read-only roots are not written', async () => {
-    const parent = temporaryFolder({ 'a/x': 'in a', 'b/x': 'in b', 'a/vendor/v': 'v' });
+    const parent = newFolder({ 'a/x': 'in a', 'b/x': 'in b', 'a/vendor/v': 'v' });
     const workspace = createWorkspace({
       roots: [
         join(parent, 'a'),
@@ -261,7 +262,7 @@ describe('several roots', () => {
   });
 
   it('may be given through a link, and absolute paths may use that spelling', async () => {
-    const parent = temporaryFolder({ 'real/x': 'text' });
+    const parent = newFolder({ 'real/x': 'text' });
     symlinkSync('real', join(parent, 'alias'));
     const workspace = createWorkspace({ roots: join(parent, 'alias') });
     expect(await readFile(workspace, { path: join(parent, 'alias/x') })).toMatchObject({ path: 'x' });
@@ -269,7 +270,7 @@ describe('several roots', () => {
   });
 
   it('are named so that every tool accepts the paths in results', async () => {
-    const parent = temporaryFolder({ 'a/same.txt': 'in a', 'b/same.txt': 'in b', 'b/c/same.txt': 'in c' });
+    const parent = newFolder({ 'a/same.txt': 'in a', 'b/same.txt': 'in b', 'b/c/same.txt': 'in c' });
     const [a, b, c] = ['a', 'b', 'b/c'].map((name) => join(parent, name)) as [string, string, string];
     const workspace = createWorkspace({ roots: [a, { path: b, access: 'read' }, c] });
     const named = ['same.txt', join(b, 'same.txt'), join(c, 'same.txt')];
@@ -291,7 +292,7 @@ describe('several roots', () => {
   });
 
   it('count as one workspace for links, and each keeps its access', async () => {
-    const parent = temporaryFolder({ 'a/x': 'in a', 'b/y': 'in b', 'c/z': 'outside' });
+    const parent = newFolder({ 'a/x': 'in a', 'b/y': 'in b', 'c/z': 'outside' });
     symlinkSync('../b', join(parent, 'a/to-b'));
     symlinkSync('../c', join(parent, 'a/to-c'));
     const workspace = createWorkspace({ roots: [join(parent, 'a'), { path: join(parent, 'b'), access: 'read' }] });
@@ -303,7 +304,7 @@ describe('several roots', () => {
   });
 
   it('beyond the first are named to the model, with their access', () => {
-    const parent = temporaryFolder({ 'a/x': '', 'b/x': '' });
+    const parent = newFolder({ 'a/x': '', 'b/x': '' });
     const [a, b] = [join(parent, 'a'), join(parent, 'b')];
     const both = createWorkspace({ roots: [a, { path: b, access: 'read' }] });
     for (const tool of [listDirTool(both), grepFilesTool(both)])
@@ -312,12 +313,12 @@ describe('several roots', () => {
   });
 
   it('must not be given twice, which would make their access ambiguous', () => {
-    const folder = temporaryFolder();
+    const folder = newFolder();
     expect(() => createWorkspace({ roots: [folder, { path: `${folder}/.`, access: 'read' }] })).toThrow('given twice');
   });
 
   it('must exist and be folders', () => {
-    const parent = temporaryFolder({ file: '' });
+    const parent = newFolder({ file: '' });
     for (const roots of [join(parent, 'none'), join(parent, 'file'), '', []]) {
       expect(() => createWorkspace({ roots })).toThrow(ToolscriptUsageError);
     }
@@ -327,7 +328,7 @@ describe('several roots', () => {
 
 describe('huge files', () => {
   it('are rejected by their size, including sparse ones', async () => {
-    const folder = temporaryFolder({ 'sparse.txt': 'a' });
+    const folder = newFolder({ 'sparse.txt': 'a' });
     truncateSync(join(folder, 'sparse.txt'), 5 * 1024 ** 3);
     const error = await refusal(() => readFile(createWorkspace({ roots: folder }), { path: 'sparse.txt' }));
     expect(error.data).toMatchObject({ reason: 'too_large', bytes: 5 * 1024 ** 3 });

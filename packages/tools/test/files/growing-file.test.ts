@@ -7,7 +7,8 @@ import { readFile } from '#tools/files/read-file.js';
 import { readAll } from '#tools/files/text.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { viewImage } from '#tools/media/view-image.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 async function whileAppending(file: string, work: () => Promise<void>): Promise<void> {
   const appender = fork(fileURLToPath(new URL('../support/appender.mjs', import.meta.url)), [file]);
@@ -21,7 +22,7 @@ async function whileAppending(file: string, work: () => Promise<void>): Promise<
 
 describe('while another process appends to a file', () => {
   it('a read returns the bytes that the file had when it was opened', async () => {
-    const folder = temporaryFolder({ 'log.txt': 'x'.repeat(100_000) });
+    const folder = newFolder({ 'log.txt': 'x'.repeat(100_000) });
     const workspace = createWorkspace({ roots: folder });
     const file = join(folder, 'log.txt');
     await whileAppending(file, async () => {
@@ -37,7 +38,7 @@ describe('while another process appends to a file', () => {
     png.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
     png.writeUInt32BE(1, 16);
     png.writeUInt32BE(1, 20);
-    const folder = temporaryFolder({ 'a.png': png });
+    const folder = newFolder({ 'a.png': png });
     await whileAppending(join(folder, 'a.png'), async () => {
       const { bytes } = await viewImage(createWorkspace({ roots: folder }), { path: 'a.png' });
       expect(bytes).toBeGreaterThanOrEqual(33);

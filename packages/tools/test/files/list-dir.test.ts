@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { listDir } from '#tools/files/list-dir.js';
 import { createWorkspace } from '#tools/files/workspace.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 it('shows a tree, sorted, with marks for folders, links and other things', async () => {
-  const folder = temporaryFolder({ 'b.txt': '', 'a/deep/er/x.txt': '', 'a/y.txt': '', 'B.txt': '', '.hidden': '' });
+  const folder = newFolder({ 'b.txt': '', 'a/deep/er/x.txt': '', 'a/y.txt': '', 'B.txt': '', '.hidden': '' });
   symlinkSync('a', join(folder, 'link'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const result = await listDir(createWorkspace({ roots: folder }));
@@ -31,7 +32,7 @@ it('shows a tree, sorted, with marks for folders, links and other things', async
 });
 
 it('pages through entries and reports the next offset', async () => {
-  const folder = temporaryFolder(
+  const folder = newFolder(
     Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${String(index).padStart(2, '0')}`, ''])),
   );
   const workspace = createWorkspace({ roots: folder });
@@ -46,7 +47,7 @@ it('pages through entries and reports the next offset', async () => {
 });
 
 it('descends the requested number of levels, and marks an empty folder', async () => {
-  const folder = temporaryFolder({ 'a/b/c/d.txt': '' });
+  const folder = newFolder({ 'a/b/c/d.txt': '' });
   mkdirSync(join(folder, 'none'));
   const workspace = createWorkspace({ roots: folder });
   expect((await listDir(workspace, { depth: 1 })).entries.map(({ path }) => path)).toEqual(['a', 'none']);
@@ -62,14 +63,14 @@ it('descends the requested number of levels, and marks an empty folder', async (
 });
 
 it('shows names with line ends and control characters on one line', async () => {
-  const folder = temporaryFolder({ 'a\nb\u001b[2J': '' });
+  const folder = newFolder({ 'a\nb\u001b[2J': '' });
   const result = await listDir(createWorkspace({ roots: folder }));
   expect(result.content).toBe('./\n  a\\u000ab\\u001b[2J');
   expect(result.entries[0]!.name).toBe('a\nb\u001b[2J');
 });
 
 it('marks a folder that cannot be read and continues', async () => {
-  const folder = temporaryFolder({ 'open/x': '', 'locked/y': '' });
+  const folder = newFolder({ 'open/x': '', 'locked/y': '' });
   chmodSync(join(folder, 'locked'), 0o000);
   chmodSync(folder, 0o755);
   // Root may read everything, so another user has to list.

@@ -10,7 +10,8 @@ import { writeFile } from '#tools/files/write-file.js';
 import { viewImage } from '#tools/media/view-image.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { grepFiles } from '#tools/search/grep-files.js';
-import { snapshot, temporaryFolder } from '../support/temporary-folder.js';
+import { snapshot } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const SECRET = 'SECRET outside';
 
@@ -19,7 +20,7 @@ let outside: string;
 let workspace: Workspace;
 
 beforeAll(() => {
-  const parent = temporaryFolder({
+  const parent = newFolder({
     'outside/secret.txt': SECRET,
     'inside/own.txt': 'own\n',
     'inside/sub/deep.txt': 'deep\n',

@@ -7,15 +7,16 @@ import { createExec } from '#tools/exec/exec.js';
 import { productFilesIn } from '#tools/files/product-folders.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
-import { blocked } from '../../../../scripts/test/exec-sandbox.js';
+import { refusal } from '../support/temporary-folder.js';
+import { sandboxProblem } from '@toolscript/testkit/exec-sandbox';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const manifest = (...dependencies: string[]): string =>
   JSON.stringify({ dependencies: Object.fromEntries(dependencies.map((name) => [name, '1'])) });
 
 /** A project in which the program is installed, next to a package of the project's own. */
 function installed(): string {
-  return temporaryFolder({
+  return newFolder({
     'node_modules/@toolscript/tools/package.json': manifest('@vscode/ripgrep', 'zod'),
     'node_modules/@toolscript/tools/dist/index.js': '',
     'node_modules/@vscode/ripgrep/package.json': JSON.stringify({ optionalDependencies: { '@vscode/native': '1' } }),
@@ -43,7 +44,7 @@ describe('the files of the program in a workspace', () => {
   });
 
   it('are the published ones of a package in development, and the links to it', () => {
-    const folder = temporaryFolder({
+    const folder = newFolder({
       'packages/tools/package.json': JSON.stringify({
         files: ['dist', '!x'],
         dependencies: { '@toolscript/core': '1' },
@@ -65,7 +66,7 @@ describe('the files of the program in a workspace', () => {
 
   it('are also the links of a store, and Node.js itself', () => {
     const store = 'node_modules/.pnpm/tools@1/node_modules';
-    const folder = temporaryFolder({
+    const folder = newFolder({
       [`${store}/tools/package.json`]: manifest('zod'),
       'node_modules/.pnpm/zod@1/node_modules/zod/package.json': '{}',
       'bin/node': '',
@@ -77,8 +78,8 @@ describe('the files of the program in a workspace', () => {
   });
 
   it('are none if the program is elsewhere', () => {
-    expect(productFilesIn([temporaryFolder()])).toEqual({ present: [], absent: [] });
-    expect(createWorkspace({ roots: temporaryFolder() }).product.present).toEqual([]);
+    expect(productFilesIn([newFolder()])).toEqual({ present: [], absent: [] });
+    expect(createWorkspace({ roots: newFolder() }).product.present).toEqual([]);
   });
 
   it('are not written by file tools', async () => {
@@ -92,7 +93,7 @@ describe('the files of the program in a workspace', () => {
     expect(readFileSync(join(folder, 'node_modules/@vscode/native/bin/rg'), 'utf8')).toBe('ripgrep');
   });
 
-  it.skipIf(blocked !== undefined)('are not written, replaced or shadowed by sandboxed commands', async () => {
+  it.skipIf(sandboxProblem !== undefined)('are not written, replaced or shadowed by sandboxed commands', async () => {
     const folder = installed();
     const product = productFilesIn([folder], join(folder, 'node_modules/@toolscript/tools/dist/index.js'));
     const exec = createExec({ ...createWorkspace({ roots: folder }), product });
@@ -113,7 +114,7 @@ describe('the files of the program in a workspace', () => {
     expect(existsSync(join(folder, shade))).toBe(false);
   });
 
-  it.skipIf(blocked !== undefined)('are the real ones of this program', async () => {
+  it.skipIf(sandboxProblem !== undefined)('are the real ones of this program', async () => {
     const tools = createRequire(fileURLToPath(import.meta.resolve('#tools/index.js')));
     const packages = dirname(dirname(dirname(realpathSync(tools.resolve('@vscode/ripgrep')))));
     const exec = createExec(createWorkspace({ roots: packages }));

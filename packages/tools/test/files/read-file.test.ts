@@ -5,11 +5,12 @@ import { readFile } from '#tools/files/read-file.js';
 import { splitLines, TextLines } from '#tools/files/text.js';
 import { WorkSlices } from '#tools/work-slices.js';
 import { createWorkspace } from '#tools/files/workspace.js';
-import { tries } from '../../../core/test/support/some-cases.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { tries } from '@toolscript/testkit/some-cases';
+import { refusal } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 function workspaceWith(files: Record<string, string | Uint8Array>) {
-  return createWorkspace({ roots: temporaryFolder(files) });
+  return createWorkspace({ roots: newFolder(files) });
 }
 
 describe('slice mode', () => {

@@ -8,8 +8,9 @@ import { describe, expect, it } from 'vitest';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { imageHeader } from '#tools/media/image-header.js';
 import { loadImage, viewImage, viewImageTool, type ImageReference } from '#tools/media/view-image.js';
-import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { refusal } from '../support/temporary-folder.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { newFolder, put } from '@toolscript/testkit/folder';
 
 /** Complete one-pixel images, and headers that match a test. */
 const PIXEL_PNG = Buffer.from(
@@ -88,7 +89,7 @@ describe('the header determines type and size, whatever the name', () => {
 });
 
 describe('viewImage', () => {
-  const folder = temporaryFolder({
+  const folder = newFolder({
     'a/pixel.txt': PIXEL_PNG,
     'photo.jpg': jpeg(640, 480),
     'text.png': 'not an image at all',

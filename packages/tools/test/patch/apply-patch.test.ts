@@ -13,18 +13,19 @@ import { ToolCallError } from '@toolscript/core/protocol';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commitChanges } from '#tools/files/commit.js';
-import { targetOf } from '#tools/files/target.js';
+import { findWriteTarget } from '#tools/files/target.js';
 import { createWorkspace, resolvePath } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
 import { applyPatch, applyPatchIn, applyPatchTool } from '#tools/patch/apply-patch.js';
 import { parsePatch } from '#tools/patch/parse.js';
-import { refusal, snapshot, temporaryFolder, texts } from '../support/temporary-folder.js';
+import { refusal, snapshot, texts } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const wrap = (...lines: string[]): string => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
 
 describe('the report', () => {
   it('names every change with its kind and lines', async () => {
-    const root = temporaryFolder({ a: '1\n2\n', b: 'x\ny', c: 'z\n' });
+    const root = newFolder({ a: '1\n2\n', b: 'x\ny', c: 'z\n' });
     const result = await applyPatch(
       wrap(
         '*** Update File: a',
@@ -53,14 +54,14 @@ describe('the report', () => {
   });
 
   it('counts the lines that an added file replaces', async () => {
-    const root = temporaryFolder({ a: '1\n2\n3' });
+    const root = newFolder({ a: '1\n2\n3' });
     expect((await applyPatch(wrap('*** Add File: a', '+x'), { root })).changes).toEqual([
       { path: 'a', kind: 'add', added: 1, removed: 3 },
     ]);
   });
 
   it('of a failure contains data for the script that catches it', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     const error = await refusal(() =>
       applyPatch(wrap('*** Update File: a', '@@', '-1', '+2', '@@', '-x', '+y'), { root }),
     );
@@ -72,7 +73,7 @@ describe('before a patch is applied', () => {
   const diff = 'diff --git a/a b/b\nrename from a\nrename to b\n--- a/a\n+++ b/b\n@@ -1 +1 @@\n-1\n+2\n';
 
   it('rules see every path of either format, and the folder of cd', () => {
-    const tool = applyPatchTool(createWorkspace({ roots: temporaryFolder({ 'sub/a': '1\n' }) }));
+    const tool = applyPatchTool(createWorkspace({ roots: newFolder({ 'sub/a': '1\n' }) }));
     expect(tool.permissions!({ patch: diff, cwd: 'sub' } as never)).toEqual(['write:sub/a', 'write:sub/b']);
     const command = `cd sub && apply_patch <<'EOF'\n${wrap('*** Delete File: a')}\nEOF`;
     expect(tool.permissions!({ patch: command } as never)).toEqual(['write:sub/a']);
@@ -80,7 +81,7 @@ describe('before a patch is applied', () => {
   });
 
   it('a user sees its effect, and nothing is written', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     const tool = applyPatchTool(createWorkspace({ roots: root }));
     const before = snapshot(root);
     expect(
@@ -97,13 +98,13 @@ describe('before a patch is applied', () => {
   });
 
   it('a diff that fits in several places reports them as data', async () => {
-    const root = temporaryFolder({ a: 'x\ny\nx\n' });
+    const root = newFolder({ a: 'x\ny\nx\n' });
     const error = await refusal(() => applyPatch('--- a/a\n+++ b/a\n@@ -2 +2 @@\n-x\n+z\n', { root }));
     expect(error.data).toMatchObject({ reason: 'no_match', candidates: [1, 3] });
   });
 
   it('an ignored mode is reported', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     const result = await applyPatch('diff --git a/a b/a\nold mode 100644\nnew mode 100755\n', { root });
     expect(result.stderr).toBe('The mode 100755 of a is not set: applyPatch does not change permissions.\n');
     expect(statSync(join(root, 'a')).mode & 0o111).toBe(0);
@@ -112,7 +113,7 @@ describe('before a patch is applied', () => {
 
 describe('a patch that is not atomic', () => {
   it('keeps and reports the changes before the failure', async () => {
-    const root = temporaryFolder({ a: '1\n', b: '2\n' });
+    const root = newFolder({ a: '1\n', b: '2\n' });
     const error = await refusal(() =>
       applyPatch(
         wrap(
@@ -135,7 +136,7 @@ describe('a patch that is not atomic', () => {
   });
 
   it('changes nothing if any of its paths is rejected', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     symlinkSync('/etc', join(root, 'out'));
     for (const bad of ['../x', '.git/config', 'out/x', 'a/x']) {
       const before = snapshot(root);
@@ -147,7 +148,7 @@ describe('a patch that is not atomic', () => {
   });
 
   it('makes all changes if none fails', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     await applyPatch(wrap('*** Update File: a', '@@', '-1', '+2', '*** Update File: a', '@@', '-2', '+3'), {
       root,
       atomic: false,
@@ -158,7 +159,7 @@ describe('a patch that is not atomic', () => {
 
 describe('files on the disk', () => {
   it('keep their permissions when they are updated or moved', async () => {
-    const root = temporaryFolder({ 'run.sh': 'a\n', 'tool.sh': 'b\n' });
+    const root = newFolder({ 'run.sh': 'a\n', 'tool.sh': 'b\n' });
     chmodSync(join(root, 'run.sh'), 0o755);
     chmodSync(join(root, 'tool.sh'), 0o700);
     await applyPatch(
@@ -180,14 +181,14 @@ describe('files on the disk', () => {
   });
 
   it('that are not UTF-8 are not patched', async () => {
-    const root = temporaryFolder({ a: Buffer.from('caf\xe9\nx\n', 'latin1') });
+    const root = newFolder({ a: Buffer.from('caf\xe9\nx\n', 'latin1') });
     expect((await refusal(() => applyPatch(wrap('*** Update File: a', '@@', '-x', '+y'), { root }))).message).toContain(
       'not valid UTF-8',
     );
   });
 
   it('are patched through a link inside; a link is deleted as a link', async () => {
-    const root = temporaryFolder({ 'real.txt': '1\n', outside: '' });
+    const root = newFolder({ 'real.txt': '1\n', outside: '' });
     symlinkSync('real.txt', join(root, 'link'));
     symlinkSync('/etc/passwd', join(root, 'out'));
     const result = await applyPatch(wrap('*** Update File: link', '@@', '-1', '+2', '*** Delete File: out'), { root });
@@ -200,7 +201,7 @@ describe('files on the disk', () => {
   });
 
   it('are neither read nor written through a link to the outside', async () => {
-    const parent = temporaryFolder({ 'outside/secret': 'secret line\n', 'inside/x': '' });
+    const parent = newFolder({ 'outside/secret': 'secret line\n', 'inside/x': '' });
     const root = join(parent, 'inside');
     symlinkSync('../outside/secret', join(root, 'link'));
     symlinkSync('../outside', join(root, 'folder'));
@@ -215,7 +216,7 @@ describe('files on the disk', () => {
   });
 
   it('are changed by concurrent patches one after the other', async () => {
-    const root = temporaryFolder({ a: Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join('') });
+    const root = newFolder({ a: Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join('') });
     const workspace = createWorkspace({ roots: root });
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -226,7 +227,7 @@ describe('files on the disk', () => {
   });
 
   it('have paths relative to cwd', async () => {
-    const root = temporaryFolder({ 'sub/a': '1\n' });
+    const root = newFolder({ 'sub/a': '1\n' });
     await applyPatch(wrap('*** Update File: a', '@@', '-1', '+2'), { root, cwd: 'sub' });
     expect(texts(root)).toEqual({ 'sub/a': '2\n' });
     expect((await refusal(() => applyPatch(wrap('*** Add File: a', '+2'), { root, cwd: '..' }))).data['reason']).toBe(
@@ -237,9 +238,9 @@ describe('files on the disk', () => {
 
 describe('a commit', () => {
   it('that fails halfway restores everything and leaves no temporary file', async () => {
-    const root = temporaryFolder({ a: 'old a\n', b: 'old b\n', c: 'old c\n' });
+    const root = newFolder({ a: 'old a\n', b: 'old b\n', c: 'old c\n' });
     const workspace = createWorkspace({ roots: root });
-    const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
+    const target = (path: string) => findWriteTarget(workspace, resolvePath(workspace, path));
     const targets = [await target('a'), await target('new/d'), await target('b'), await target('c')];
     const before = snapshot(root);
     // The last change finds a different file from the planned one, after the others were staged.
@@ -252,9 +253,9 @@ describe('a commit', () => {
   });
 
   it('that fails while it switches files restores everything', async () => {
-    const root = temporaryFolder({ a: 'old a\n', b: 'old b\n' });
+    const root = newFolder({ a: 'old a\n', b: 'old b\n' });
     const workspace = createWorkspace({ roots: root });
-    const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
+    const target = (path: string) => findWriteTarget(workspace, resolvePath(workspace, path));
     const [a, b, late] = [await target('a'), await target('b'), await target('late')];
     const before = snapshot(root);
     // A folder appears in the last path between the staging and the renames.
@@ -279,9 +280,9 @@ describe('a commit', () => {
   });
 
   it('rejects a file that another program changed after it was read', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a'));
     writeFileSync(join(root, 'a'), 'changed by a person\n');
     expect(
       (await refusal(() => commitChanges(workspace, [{ target, bytes: Buffer.from('2\n') }]))).data['reason'],
@@ -290,9 +291,9 @@ describe('a commit', () => {
   });
 
   it('rejects a folder that was replaced by a link to another one', async () => {
-    const root = temporaryFolder({ 'a/x': '1', 'b/y': '2' });
+    const root = newFolder({ 'a/x': '1', 'b/y': '2' });
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a/new'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a/new'));
     renameSync(join(root, 'a'), join(root, 'c'));
     symlinkSync('b', join(root, 'a'));
     const before = snapshot(root);
@@ -302,7 +303,7 @@ describe('a commit', () => {
   });
 
   it('does nothing after an abort', async () => {
-    const root = temporaryFolder({ a: '1\n' });
+    const root = newFolder({ a: '1\n' });
     const workspace = createWorkspace({ roots: root });
     const before = snapshot(root);
     await refusal(() => writeFile(workspace, { path: 'a', content: '2' }, { signal: AbortSignal.abort() }));
@@ -333,7 +334,7 @@ describe('any files and edits', () => {
           );
           const hunk = wholeFileHunk(oldLines, newLines, context);
           fc.pre(hunk !== undefined);
-          const root = temporaryFolder({ 'a.txt': before });
+          const root = newFolder({ 'a.txt': before });
           await applyPatch(wrap('*** Update File: a.txt', ...hunk!), { root });
           expect(texts(root)).toEqual({ 'a.txt': after });
         },
@@ -365,7 +366,7 @@ describe('any files and edits', () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 4 }), async (operations) => {
-        const root = temporaryFolder({ a: 'a\nb\n\n}\n', b: 'return x;\r\na', 'c/e': '' });
+        const root = newFolder({ a: 'a\nb\n\n}\n', b: 'return x;\r\na', 'c/e': '' });
         const before = snapshot(root);
         const patch = wrap(...operations.flat());
         try {
@@ -421,7 +422,7 @@ describe('any files and edits', () => {
 
 it('a patch whose hunks take too long to find is rejected', async () => {
   const first = Array.from({ length: 1_000 }, (_, index) => `first ${index}`);
-  const root = temporaryFolder({ a: first.map((text) => `${text}\n`).join('') + 'same\n'.repeat(1_000_000) });
+  const root = newFolder({ a: first.map((text) => `${text}\n`).join('') + 'same\n'.repeat(1_000_000) });
   // Its number is wrong, so each hunk must be found in one place of the whole rest.
   const hunks = first.map((text) => `@@ -9 +9 @@\n-${text}\n+x\n`).join('');
   const error = await refusal(() => applyPatch(`--- a/a\n+++ b/a\n${hunks}`, { root }));

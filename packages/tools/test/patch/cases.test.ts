@@ -3,7 +3,8 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { applyPatch, type ApplyPatchOptions } from '#tools/patch/apply-patch.js';
-import { refusal, snapshot, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal, snapshot } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 /*
  * Every folder below cases/ is one law:
@@ -21,7 +22,7 @@ const names = readdirSync(CASES, { withFileTypes: true })
   .sort();
 
 function copyOf(folder: string): string {
-  const copy = temporaryFolder();
+  const copy = newFolder();
   cpSync(folder, copy, { recursive: true, filter: (path) => basename(path) !== '.gitkeep' });
   return copy;
 }

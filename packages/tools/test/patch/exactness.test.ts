@@ -3,17 +3,18 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitChanges } from '#tools/files/commit.js';
 import { sha256 } from '#tools/files/content-hash.js';
-import { targetOf } from '#tools/files/target.js';
+import { findWriteTarget } from '#tools/files/target.js';
 import { createWorkspace, resolvePath } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
 import { applyPatch } from '#tools/patch/apply-patch.js';
-import { refusal, temporaryFolder, texts } from '../support/temporary-folder.js';
+import { refusal, texts } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const MARK = '\uFEFF';
 const diff = (...lines: string[]): string => ['--- a/a', '+++ b/a', ...lines, ''].join('\n');
 
 async function patched(content: string, patch: string): Promise<string | undefined> {
-  const root = temporaryFolder({ a: content });
+  const root = newFolder({ a: content });
   await applyPatch(patch, { root });
   return texts(root)['a'];
 }
@@ -34,7 +35,7 @@ describe('a byte order mark', () => {
   });
 
   it('is not a line that the deletion of a file has to show', async () => {
-    const root = temporaryFolder({ a: `${MARK}one\n` });
+    const root = newFolder({ a: `${MARK}one\n` });
     await applyPatch('--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n', { root });
     expect(texts(root)).toEqual({});
   });
@@ -47,7 +48,7 @@ describe('the date of a side that does not exist', () => {
     '1970-01-01 01:00:00.000000000 +0100',
     '1969-12-31 19:00:00.000000000 -0500',
   ])('%s adds a file, or deletes it', async (date) => {
-    const root = temporaryFolder();
+    const root = newFolder();
     await applyPatch(
       `--- a/new.txt\t${date}\n+++ b/new.txt\t2024-05-05 10:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+x\n`,
       { root },
@@ -68,13 +69,13 @@ describe('the date of a side that does not exist', () => {
 
 describe('a name with blanks at its edges', () => {
   it('is accepted in double quotes', async () => {
-    const root = temporaryFolder({ ' a ': 'one\n', a: 'one\n' });
+    const root = newFolder({ ' a ': 'one\n', a: 'one\n' });
     await applyPatch('--- "a/ a "\n+++ "b/ a "\n@@ -1 +1 @@\n-one\n+two\n', { root });
     expect(texts(root)).toEqual({ ' a ': 'two\n', a: 'one\n' });
   });
 
   it.each(['--- a/a \n+++ b/a \n', '---  a/a\n+++  b/a\n'])('is rejected without them', async (header) => {
-    const root = temporaryFolder({ a: 'one\n' });
+    const root = newFolder({ a: 'one\n' });
     const error = await refusal(() => applyPatch(`${header}@@ -1 +1 @@\n-one\n+two\n`, { root }));
     expect(error.message).toContain('a name with blanks at its edges must be in double quotes');
   });
@@ -84,7 +85,7 @@ describe('limits of a patch', () => {
   it('reject too many files', async () => {
     const adds = Array.from({ length: 1_001 }, (_, at) => `*** Add File: f${at}\n+x\n`).join('');
     const error = await refusal(() =>
-      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
+      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: newFolder(), dryRun: true }),
     );
     expect(error.message).toContain('at most 1000 are allowed');
   });
@@ -92,13 +93,13 @@ describe('limits of a patch', () => {
   it('reject names that are too long together', async () => {
     const adds = Array.from({ length: 600 }, (_, at) => `*** Add File: ${'q/'.repeat(90)}${at}\n+x\n`).join('');
     const error = await refusal(() =>
-      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
+      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: newFolder(), dryRun: true }),
     );
     expect(error.message).toContain('at most 100000 are allowed');
   });
 
   it('reject too many lines', async () => {
-    const error = await refusal(() => applyPatch('\n'.repeat(50_001), { root: temporaryFolder() }));
+    const error = await refusal(() => applyPatch('\n'.repeat(50_001), { root: newFolder() }));
     expect(error.message).toContain('at most 50000 are allowed');
   });
 
@@ -106,7 +107,7 @@ describe('limits of a patch', () => {
     'reject a name that is too long for any file: %s',
     async (header) => {
       const patch = `${header.replaceAll('NAME', 'n'.repeat(41_000))}\n@@ -1 +1 @@\n-x\n+y\n`;
-      const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
+      const error = await refusal(() => applyPatch(patch, { root: newFolder() }));
       expect(error.message).toContain('a file name is too long');
     },
   );
@@ -115,13 +116,13 @@ describe('limits of a patch', () => {
     const commands = ['rm x; '.repeat(5_000), `cd ${'a'.repeat(20_000)} && `];
     for (const command of commands) {
       const patch = `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: n\n+x\n*** End Patch\nEOF\n${command}`;
-      const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
+      const error = await refusal(() => applyPatch(patch, { root: newFolder() }));
       expect(error.message).toContain('does more than apply one patch');
     }
   });
 
   it('do not include the content of a heredoc', async () => {
-    const root = temporaryFolder();
+    const root = newFolder();
     const lines = Array.from({ length: 5_000 }, (_, at) => `+$(line "${at}`);
     await applyPatch(
       ['apply_patch <<EOF', '*** Begin Patch', '*** Add File: n', ...lines, '*** End Patch', 'EOF'].join('\n'),
@@ -131,7 +132,7 @@ describe('limits of a patch', () => {
   });
 
   it('reject files that are larger than 64 MB together', async () => {
-    const root = temporaryFolder();
+    const root = newFolder();
     const large = `${'x'.repeat(9 * 1024 * 1024)}\n`;
     for (let at = 0; at < 4; at += 1) writeFileSync(join(root, `f${at}`), `one\n${large}`);
     const updates = Array.from({ length: 4 }, (_, at) => `*** Update File: f${at}\n@@\n-one\n+two\n`).join('');
@@ -144,9 +145,9 @@ describe('a file that another program changes while it is patched', () => {
   const contents = { a: '1\n' };
 
   it('is not replaced if another file took its name', async () => {
-    const root = temporaryFolder(contents);
+    const root = newFolder(contents);
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a'));
     writeFileSync(join(root, 'a'), 'by a person\n');
     const error = await refusal(() => commitChanges(workspace, [{ target, bytes: Buffer.from('2\n') }]));
     expect(error.data['reason']).toBe('changed');
@@ -154,9 +155,9 @@ describe('a file that another program changes while it is patched', () => {
   });
 
   it('is not replaced if it did not exist before', async () => {
-    const root = temporaryFolder();
+    const root = newFolder();
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a'));
     writeFileSync(join(root, 'a'), 'by a person\n');
     const error = await refusal(() => commitChanges(workspace, [{ target, bytes: Buffer.from('2\n') }]));
     expect(error.data['reason']).toBe('changed');
@@ -164,18 +165,18 @@ describe('a file that another program changes while it is patched', () => {
   });
 
   it('is not replaced if its content differs, even with the same time and size', async () => {
-    const root = temporaryFolder(contents);
+    const root = newFolder(contents);
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a'));
     const change = { target, bytes: Buffer.from('2\n'), computedFrom: sha256(Buffer.from('0\n')) };
     expect((await refusal(() => commitChanges(workspace, [change]))).data['reason']).toBe('changed');
     expect(texts(root)).toEqual(contents);
   });
 
   it('is restored if a process that has it open writes to the old file during the replacement', async () => {
-    const root = temporaryFolder(contents);
+    const root = newFolder(contents);
     const workspace = createWorkspace({ roots: root });
-    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const target = await findWriteTarget(workspace, resolvePath(workspace, 'a'));
     const old = openSync(join(root, 'a'), 'r+');
     const writing = {
       ...target,
@@ -191,7 +192,7 @@ describe('a file that another program changes while it is patched', () => {
   });
 
   it('is patched again from its new content', async () => {
-    const root = temporaryFolder({ a: '1\n2\n' });
+    const root = newFolder({ a: '1\n2\n' });
     let isChanged = false;
     const signal = Object.create(new AbortController().signal, {
       addEventListener: { value: () => undefined },
@@ -213,7 +214,7 @@ describe('a file that another program changes while it is patched', () => {
   });
 
   it('may not be in the state folder of the tools', async () => {
-    const root = temporaryFolder();
+    const root = newFolder();
     const workspace = createWorkspace({ roots: root, stateFolder: join(root, 'state') });
     const error = await refusal(() => writeFile(workspace, { path: 'state/journals/x.open', content: '{}' }));
     expect(error.data['reason']).toBe('protected');

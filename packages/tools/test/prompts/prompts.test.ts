@@ -1,12 +1,13 @@
-import { createHarness, memoryDocuments } from '@toolscript/core';
+import { createHarness } from '@toolscript/core';
 import fc from 'fast-check';
 import { link, mkdtemp, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadPrompt, promptTools, readPromptFolder, type PromptFile, type PromptLibrary } from '@toolscript/tools';
-import { fillTemplate, parseTemplate, variablesOf } from '#tools/prompts/template.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { fillTemplate, parseTemplate, templateVariables } from '#tools/prompts/template.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { memoryDocuments } from '@toolscript/service/stores';
 
 const harnesses: { close(): Promise<void> }[] = [];
 const folders: string[] = [];
@@ -69,7 +70,7 @@ describe('a prompt', () => {
   });
 
   it('names each of its variables once', () => {
-    expect(variablesOf(parseTemplate('{{b}} {{a}} {{ b }} {{{{c}}'))).toEqual(['b', 'a']);
+    expect(templateVariables(parseTemplate('{{b}} {{a}} {{ b }} {{{{c}}'))).toEqual(['b', 'a']);
   });
 
   it('is refused with the line of braces that start no variable', () => {

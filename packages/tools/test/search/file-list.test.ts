@@ -8,7 +8,7 @@ import { writeFile } from '#tools/files/write-file.js';
 import { byFolder, FileLists } from '#tools/search/file-list.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { inScope } from '#tools/search/search-scope.js';
-import { put, temporaryFolder } from '../support/temporary-folder.js';
+import { newFolder, put } from '@toolscript/testkit/folder';
 
 /** Resolves when all changes in the folder are older than the clock of the file system can distinguish. */
 const SETTLED_MS = 80;
@@ -21,7 +21,7 @@ interface Remembered {
 }
 
 async function remembered(files: Record<string, string>): Promise<Remembered> {
-  const folder = temporaryFolder(files);
+  const folder = newFolder(files);
   const workspace = createWorkspace({ roots: folder });
   const lists = new FileLists(workspace);
   await sleep(SETTLED_MS);
@@ -84,7 +84,7 @@ describe('a remembered list of files', () => {
   });
 
   it('is created again after a file was created deep in empty folders', async () => {
-    const folder = temporaryFolder(START);
+    const folder = newFolder(START);
     mkdirSync(join(folder, 'empty/er/est'), { recursive: true });
     const lists = new FileLists(createWorkspace({ roots: folder }));
     const workspace = createWorkspace({ roots: folder });

@@ -3,8 +3,8 @@ import { rgPath } from '@vscode/ripgrep';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileGlob, isGlob } from '#tools/search/glob.js';
-import { tries } from '../../../core/test/support/some-cases.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { tries } from '@toolscript/testkit/some-cases';
+import { newFolder } from '@toolscript/testkit/folder';
 
 describe('a glob', () => {
   it.each<[string, string, boolean]>([
@@ -48,7 +48,7 @@ describe('a glob', () => {
 
   it('matches the same paths as in ripgrep', () => {
     const files = ['a.ts', 'b.js', 'src/a.ts', 'src/x/a.ts', 'src/x/y/b.tsx', 'test/a.test.ts', 'x/src/a.ts'];
-    const folder = temporaryFolder(Object.fromEntries(files.map((path) => [path, ''])));
+    const folder = newFolder(Object.fromEntries(files.map((path) => [path, ''])));
     const part = fc.constantFrom('*', '**', 'src', 'x', '*.ts', 'a.*', '?.ts', '*.{ts,tsx}', '[ab].ts', '*.test.*');
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {

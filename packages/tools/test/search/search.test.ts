@@ -5,13 +5,14 @@ import { createWorkspace, type Workspace } from '#tools/files/workspace.js';
 import { confirmMatches, sha256 } from '#tools/search/confirm-matches.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { grepFiles } from '#tools/search/grep-files.js';
-import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { refusal } from '../support/temporary-folder.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 let parent: string;
 let workspace: Workspace;
 
 beforeAll(() => {
-  parent = temporaryFolder({
+  parent = newFolder({
     'outside/secret.ts': 'needle outside\n',
     'inside/.gitignore': 'dist/\n*.log\nnode_modules/\n!keep.log\n',
     'inside/src/a.ts': 'const one = 1;\nconst needle = "é needle";\r\nneedle\n',
@@ -177,7 +178,7 @@ describe('grepFiles', () => {
 
   it('shows no part of a line around a match as if it were the whole line', async () => {
     const lines = ['needle', ...Array.from({ length: 20 }, (_, index) => `${index} ${'x'.repeat(900)} end`)];
-    const own = createWorkspace({ roots: temporaryFolder({ 'long.txt': `${lines.join('\n')}\n` }) });
+    const own = createWorkspace({ roots: newFolder({ 'long.txt': `${lines.join('\n')}\n` }) });
     const { matches } = await grepFiles(own, { pattern: '^needle', context: 20 });
     const whole = await grepFiles(own, { pattern: 'x', matches: true });
     const texts = whole.matches!.map(({ text }) => text);
@@ -214,7 +215,7 @@ describe('grepFiles', () => {
   });
 
   it('returns the same first files with any number of threads', async () => {
-    const many = temporaryFolder(
+    const many = newFolder(
       Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`d${index % 7}/f${index}.txt`, 'needle\n'])),
     );
     const wide = createWorkspace({ roots: many });
@@ -228,7 +229,7 @@ describe('grepFiles', () => {
   });
 
   it('stays small enough for a result and reports that there is more', async () => {
-    const folder = temporaryFolder({ 'wide.txt': `${'needle '.repeat(70)}\n`.repeat(3000) });
+    const folder = newFolder({ 'wide.txt': `${'needle '.repeat(70)}\n`.repeat(3000) });
     const wish = { pattern: 'needle', limit: 2000, context: 5 };
     const result = await grepFiles(createWorkspace({ roots: folder }), wish);
     expect(result.truncated).toBe(true);
@@ -352,7 +353,7 @@ describe('fileSearch', () => {
 
   it('returns an empty result without a match', async () => {
     expect(await fileSearch(workspace, { pattern: 'zzzzqqqq' })).toEqual({ files: [], truncated: false });
-    expect((await fileSearch(createWorkspace({ roots: temporaryFolder() }), { pattern: 'a' })).files).toEqual([]);
+    expect((await fileSearch(createWorkspace({ roots: newFolder() }), { pattern: 'a' })).files).toEqual([]);
   });
 
   it.each([

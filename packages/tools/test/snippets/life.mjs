@@ -2,7 +2,8 @@
 // The saved script `mark` has the sources of its versions in VERSIONS. Prints one JSON line.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHarness, defineTool, fileStore, memoryDocuments } from '@toolscript/core';
+import { createHarness, defineTool, fileStore } from '@toolscript/core';
+import { memoryDocuments } from '@toolscript/service/stores';
 import { snippetTools } from '@toolscript/tools';
 
 const [folder, action, versions, script] = process.argv.slice(2);

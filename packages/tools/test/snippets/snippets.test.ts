@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createHarness, defineTool, memoryDocuments, type HarnessOptions } from '@toolscript/core';
+import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import type { ApprovalRequest, DocumentStore, Outcome, Tool } from '@toolscript/core/protocol';
 import { loadSnippetTools, snippetTools } from '@toolscript/tools';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { memoryDocuments } from '@toolscript/service/stores';
 
 const WHO = { type: 'object', properties: { who: { type: 'string' } }, required: ['who'] };
 
@@ -206,6 +207,51 @@ describe('a saved script', () => {
     });
   });
 
+  it('is not read for a script that cannot call the tool that runs it', async () => {
+    const documents = memoryDocuments();
+    await openWorld({}, documents).save('one', 'return 1');
+    let reads = 0;
+    const { read } = documents;
+    documents.read = (...asked) => {
+      reads += 1;
+      return read.apply(documents, asked);
+    };
+    const source = "try { await tools.snippets.run({ name: 'one' }); } catch { return 'caught'; }";
+    const narrow = openWorld({ expose: { tools: ['read'] }, typecheck: 'off' }, documents);
+    expect(await narrow.value(source)).toBe('caught');
+    expect(reads).toBe(0);
+    await openWorld({}, documents).value(source);
+    expect(reads).toBeGreaterThan(0);
+  });
+
+  it('is one text for each version, or its caller runs nothing', async () => {
+    const documents = memoryDocuments();
+    const world = openWorld({}, documents);
+    await world.save('one', 'return 1');
+    const { read } = documents;
+    let reads = 0;
+    documents.read = async (...asked) => {
+      const found = await read.apply(documents, asked);
+      reads += 1;
+      return found === undefined || reads === 1 ? found : { ...found, text: 'return 2' };
+    };
+    const call = "await tools.snippets.run({ name: 'one', version: 1 })";
+    expect(await world.run(`return [${call}, ${call}]`)).toMatchObject({
+      status: 'failed',
+      operations: [],
+      error: { message: 'Two saved scripts have the name and version one@1. Send the script again.' },
+    });
+  });
+
+  it('is not another one after it was deleted and saved again', async () => {
+    const world = openWorld();
+    await world.save('one', 'return 1');
+    await world.value("return await tools.snippets.delete({ name: 'one' })");
+    expect(await world.save('one', 'return 2')).toMatchObject({ version: 2 });
+    expect(await world.value("return await tools.snippets.run({ name: 'one', version: 1 })")).toMatch(/no .*one/u);
+    expect(await world.value("return await tools.snippets.run({ name: 'one', version: 2 })")).toBe(2);
+  });
+
   it('is not run by a call whose name is unknown before the script starts, detached, or outside of a script', async () => {
     const { save, value, harness } = openWorld({ expose: { spawn: true } });
     await save('one', 'return 1');
@@ -343,7 +389,7 @@ describe('a hostile saved script', () => {
       await value(
         'return await tools.snippets.run({ name: \'echo\', input: JSON.parse(\'{"__proto__": { "b": 2 }}\') }).catch((error) => error.message)',
       ),
-    ).toMatch(/^The input of the snippet "echo" does not match its schema\. input\.__proto__: unknown key/u);
+    ).toContain("they have a member named '__proto__'");
     expect(
       await value("return await tools.snippets.run({ name: 'echo', script: 'x@1' }).catch((error) => error.message)"),
     ).toMatch(/args\.script/u);

@@ -1,39 +1,6 @@
-import {
-  type Dirent,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  lstatSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll } from 'vitest';
+import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { ToolCallError } from '@toolscript/core/protocol';
-
-const made: string[] = [];
-
-afterAll(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A new folder with these files; removed after the test file. */
-export function temporaryFolder(files: Record<string, string | Uint8Array> = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-test-')));
-  made.push(folder);
-  for (const [path, content] of Object.entries(files)) put(folder, path, content);
-  return folder;
-}
-
-export function put(folder: string, path: string, content: string | Uint8Array): void {
-  const place = join(folder, path);
-  mkdirSync(dirname(place), { recursive: true });
-  writeFileSync(place, content);
-}
 
 /** Not with `recursive`, because newer releases of Node then follow links to folders. */
 function entriesBelow(folder: string): Dirent[] {

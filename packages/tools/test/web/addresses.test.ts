@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { isPublicAddress, AddressGuard } from '#tools/web/guard.js';
-import { hostOf, parseTarget } from '#tools/web/target-url.js';
+import { urlHost, parseTarget } from '#tools/web/target-url.js';
 import { refusal } from '../support/temporary-folder.js';
 import { serve, web } from './support.js';
 
@@ -168,9 +168,9 @@ describe('the operator', () => {
   it('allows a host, an address or a range, and nothing else by it', async () => {
     const guard = new AddressGuard({ allow: ['intranet.example', '10.0.0.7', 'fd00::/8'], resolve });
     for (const url of ['http://intranet.example/', 'http://10.0.0.7/', 'http://[fd12::1]/'])
-      await expect(guard.addressesOf(new URL(url), never)).resolves.toHaveLength(1);
+      await expect(guard.resolveAddresses(new URL(url), never)).resolves.toHaveLength(1);
     for (const url of ['http://a.intranet.example/', 'http://10.0.0.8/', 'http://[fc00::1]/', 'http://127.0.0.1/'])
-      await expect(guard.addressesOf(new URL(url), never)).rejects.toThrow('not public');
+      await expect(guard.resolveAddresses(new URL(url), never)).rejects.toThrow('not public');
   });
 
   it('gets an error for an entry that allows nothing', () => {
@@ -230,7 +230,7 @@ describe('the guard, beside another library', () => {
     fc.assert(
       fc.property(spelledIpv4, ([plain, spelling]) => {
         const url = attempt(`http://${spelling}/`);
-        const isAccepted = url !== undefined && isPublicAddress(hostOf(url));
+        const isAccepted = url !== undefined && isPublicAddress(urlHost(url));
         if (isAccepted) {
           accepted += 1;
           expect(url.hostname).toBe(plain);
@@ -251,7 +251,7 @@ describe('the guard, beside another library', () => {
     fc.assert(
       fc.property(ipv6, (address) => {
         const url = attempt(`http://[${address}]/`);
-        if (url === undefined || !isPublicAddress(hostOf(url))) return;
+        if (url === undefined || !isPublicAddress(urlHost(url))) return;
         accepted += 1;
         expect(ipaddr.parse(address).range()).toBe('unicast');
       }),

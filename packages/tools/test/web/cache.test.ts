@@ -2,8 +2,8 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fileWebCache, memoryWebCache, type CachedPage, type WebCache } from '#tools/web/cache.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
 import { serve, web } from './support.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 const page = (text: string): CachedPage => ({ source: 'http://a/', title: 'A', text, isJson: false, fetchedAt: 1 });
 
@@ -11,8 +11,7 @@ describe.each([
   ['memoryWebCache', (maxSize?: number): WebCache => memoryWebCache(maxSize === undefined ? {} : { maxSize })],
   [
     'fileWebCache',
-    (maxSize?: number): WebCache =>
-      fileWebCache(join(temporaryFolder(), 'cache'), maxSize === undefined ? {} : { maxSize }),
+    (maxSize?: number): WebCache => fileWebCache(join(newFolder(), 'cache'), maxSize === undefined ? {} : { maxSize }),
   ],
 ])('%s', (_name, make) => {
   it('returns the last page of a URL, and none of another', async () => {
@@ -38,7 +37,7 @@ describe.each([
 
 describe('fileWebCache', () => {
   it('is for its user alone, and ignores damaged files and pages of another URL', async () => {
-    const folder = join(temporaryFolder(), 'cache');
+    const folder = join(newFolder(), 'cache');
     const cache = fileWebCache(folder);
     await cache.set('http://a/', page('one'));
     const [name = ''] = readdirSync(folder);
@@ -51,11 +50,11 @@ describe('fileWebCache', () => {
   });
 
   it('leaves complete files only, and never fails a call', async () => {
-    const folder = join(temporaryFolder(), 'cache');
+    const folder = join(newFolder(), 'cache');
     const cache = fileWebCache(folder);
     await Promise.all(Array.from({ length: 20 }, (_, index) => cache.set('http://a/', page(`text ${index}`))));
     expect(readdirSync(folder)).toHaveLength(1);
-    const broken = fileWebCache(join(temporaryFolder({ file: '' }), 'file', 'cache'));
+    const broken = fileWebCache(join(newFolder({ file: '' }), 'file', 'cache'));
     await broken.set('http://a/', page('lost'));
     expect(await broken.get('http://a/')).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { webTools } from '#tools/web/web-tools.js';
 import { refusal } from '../support/temporary-folder.js';
 import { bodyOf, serve, web, type LocalServer } from './support.js';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 /** Perplexity's Search API as its reference describes it: `POST /search`, a bearer key, one list of results. */
 async function perplexity(results: unknown = RESULTS, status = 200): Promise<LocalServer & { bodies: any[] }> {

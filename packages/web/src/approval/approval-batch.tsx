@@ -1,14 +1,23 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Approval } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { argumentSummary } from '../view/format.ts';
+import { DecisionButton } from './decision-button.tsx';
+import { useDecisionGuard } from './use-decision-guard.ts';
 import { visible } from '../view/visible.ts';
 
+interface ApprovalBatchProps {
+  readonly runId: string;
+  readonly approvals: readonly Approval[];
+}
+
 /** Several pending calls of one run. The checked calls are approved together, and each call also keeps its own card. */
-export function ApprovalBatch({ approvals: pending }: { readonly approvals: readonly Approval[] }) {
+export function ApprovalBatch({ runId, approvals: pending }: ApprovalBatchProps) {
   const { client, approvals, notice } = useSession();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
+  const element = useRef<HTMLFieldSetElement>(null);
+  const { readiness, mayDecide } = useDecisionGuard(`batch of ${runId}`, element);
   const ticked = pending.filter(({ approvalId }) => !left.has(approvalId));
   const toggle = (approvalId: string) => {
     const next = new Set(left);
@@ -24,10 +33,10 @@ export function ApprovalBatch({ approvals: pending }: { readonly approvals: read
     await approvals.refresh();
   };
   return (
-    <fieldset className="card batch">
-      <legend>{pending.length} calls wait for you</legend>
+    <fieldset ref={element} className="card batch">
+      <legend data-read>{pending.length} calls wait for you</legend>
       {pending.map(({ approvalId, tool, input, line }) => (
-        <label key={approvalId}>
+        <label key={approvalId} data-read>
           <input type="checkbox" checked={!left.has(approvalId)} onChange={() => toggle(approvalId)} />
           <code>{visible(tool)}</code> <span className="cut">{argumentSummary(input)}</span>
           {line !== undefined && <span className="dim">line {line}</span>}
@@ -35,14 +44,15 @@ export function ApprovalBatch({ approvals: pending }: { readonly approvals: read
       ))}
       <div className="decision-buttons">
         <span className="space" />
-        <button
-          type="button"
+        <DecisionButton
           className="primary"
-          disabled={isSending || ticked.length === 0}
-          onClick={() => void approve()}
+          mayDecide={mayDecide}
+          isWaiting={isSending || readiness.buttons === 'settling'}
+          disabled={ticked.length === 0}
+          onDecide={() => void approve()}
         >
           Approve {ticked.length} of {pending.length}
-        </button>
+        </DecisionButton>
       </div>
     </fieldset>
   );

@@ -1,4 +1,14 @@
-import { lazy, Suspense, useEffect, useId, useRef, useState } from 'react';
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ComponentProps,
+  type RefObject,
+} from 'react';
 import { ProblemError, type Approval, type Decision, type Tool } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useNow } from '../parts/use-now.ts';
@@ -6,46 +16,47 @@ import { age } from '../view/format.ts';
 import type { ScriptView } from '../view/types.ts';
 import { ArgumentOrigins } from './argument-origins.tsx';
 import { CallPreview, pretty } from './call-preview.tsx';
+import { DecisionButton } from './decision-button.tsx';
+import { FreeText } from './free-text.tsx';
+import { useDecisionGuard } from './use-decision-guard.ts';
 import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
-/**
- * The next card takes the place of a decided one. Keys and clicks within this time, in ms, are ignored, because they
- * were meant for the decided card.
- */
-const UNREAD_MS = 500;
-
+type Mode = 'decide' | 'edit' | 'deny';
 type Remember = 'script' | 'plan' | 'workspace' | undefined;
 
 interface ApprovalCardProps {
   readonly approval: Approval;
   /** The script that makes the call. */
   readonly script?: ScriptView | undefined;
-  /** Whether the keys a, e and d apply to this card. */
-  readonly isCurrent: boolean;
 }
 
 const EFFECTS = { read: 'reads', write: 'changes data', external: 'has external effects' } as const;
 
-/** A call that waits for the user's decision. */
-export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {
-  const { tool, effect, line, snippet, context, createdAt, agents = [] } = approval;
+/** A call that waits for the user's decision: first the facts about the call, then the texts that the model wrote. */
+export function ApprovalCard({ approval, script }: ApprovalCardProps) {
+  const { approvalId, tool, effect, line, context, createdAt } = approval;
   const now = useNow(15_000);
   const titleId = useId();
+  const card = useRef<HTMLElement>(null);
+  const [mode, setMode] = useState<Mode>('decide');
+  useFocusWhenAsked(approvalId, card);
   return (
     <article
+      ref={card}
       className="card approval"
       aria-labelledby={titleId}
-      data-approval={approval.approvalId}
-      data-current={isCurrent || undefined}
+      tabIndex={0}
+      data-approval={approvalId}
+      data-mode={mode}
     >
       <header className="card-head">
         <span className="dot" data-status="suspended" />
-        <h2 id={titleId}>
+        <h2 id={titleId} data-read>
           <code>{visible(tool)}</code> waits for you
         </h2>
-        <span className="tag" data-effect={effect}>
+        <span className="tag" data-effect={effect} data-read>
           {EFFECTS[effect]}
         </span>
         <span className="dim approval-age">
@@ -53,25 +64,46 @@ export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps)
           {age(createdAt, now)}
         </span>
       </header>
-      {agents.length > 0 && (
-        <p className="approval-context">A sub-agent asks: {agents.map((agent) => visible(agent)).join(' › ')}</p>
-      )}
-      {context !== undefined && <p className="approval-context">The script says: {visible(context)}</p>}
-      <CallPreview approval={approval} />
-      {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
-      {snippet !== undefined && (
-        <p className="approval-line">
-          <span className="dim">line {line}</span> <code>{visible(snippet)}</code>
-        </p>
-      )}
-      <RestOfPlan approval={approval} />
-      <DecisionForm approval={approval} isCurrent={isCurrent} />
+      <div data-read>
+        <CallSource approval={approval} />
+        <CallPreview approval={approval} />
+        {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
+        <RestOfPlan approval={approval} />
+        {context !== undefined && <FreeText title="The script says" text={context} />}
+      </div>
+      <DecisionForm approval={approval} card={card} mode={mode} setMode={setMode} />
     </article>
   );
 }
 
+/** Focuses the card if the user has moved to it from another conversation, and types nowhere else meanwhile. */
+function useFocusWhenAsked(approvalId: string, card: RefObject<HTMLElement | null>): void {
+  const { approvalToFocus } = useSession();
+  useLayoutEffect(() => {
+    if (approvalToFocus.value !== approvalId) return;
+    approvalToFocus.set('');
+    if (document.activeElement === document.body) card.current?.focus();
+  }, [approvalId, approvalToFocus, card]);
+}
+
+/** The agents and the line of the script that make the call. */
+function CallSource({ approval: { agents = [], line, snippet } }: { readonly approval: Approval }) {
+  return (
+    <>
+      {agents.length > 0 && (
+        <p className="approval-context">A sub-agent asks: {agents.map((agent) => visible(agent)).join(' › ')}</p>
+      )}
+      {snippet !== undefined && (
+        <p className="approval-line">
+          {line !== undefined && <span className="dim">line {line}</span>} <code>{visible(snippet)}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
 /** The planned calls after the pending call. */
-function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: Approval }) {
+function RestOfPlan({ approval: { plan, line = 0 } }: { readonly approval: Approval }) {
   const rest = plan.filter((call) => call.line > line);
   if (rest.length === 0) return null;
   return (
@@ -81,67 +113,114 @@ function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: 
   );
 }
 
-function DecisionForm({ approval, isCurrent }: Omit<ApprovalCardProps, 'script'>) {
-  const form = useDecision(approval);
-  const element = useRef<HTMLDivElement>(null);
-  const { mode, setMode, send, isSending } = form;
-  useApprovalKeys(isCurrent && mode === 'decide', {
-    a: () => void send('approve'),
-    e: () => setMode('edit'),
-    d: () => setMode('deny'),
-  });
+interface DecisionFormProps {
+  readonly approval: Approval;
+  readonly card: RefObject<HTMLElement | null>;
+  readonly mode: Mode;
+  readonly setMode: (mode: Mode) => void;
+}
+
+function DecisionForm({ approval, card, mode, setMode }: DecisionFormProps) {
+  const form = useDecision(approval, mode);
+  const { send, isSending } = form;
+  const { readiness, mayDecide } = useDecisionGuard(
+    approval.approvalId,
+    card,
+    mode,
+    mode === 'decide' && !isSending
+      ? { a: () => void send('approve'), e: () => setMode('edit'), d: () => setMode('deny') }
+      : {},
+  );
+  const hasKeys = mode === 'decide' && readiness.keys !== 'unfocused';
+  const button = { mayDecide, isWaiting: isSending || readiness.buttons === 'settling' };
   return (
-    <div className="decision" ref={element}>
+    <div className="decision">
       {mode === 'edit' && <EditArguments approval={approval} form={form} />}
-      {mode === 'deny' && <DenyNote form={form} />}
+      {mode === 'deny' && <DenyNote form={form} mayDecide={mayDecide} />}
       {form.error !== undefined && (
         <p className="error-text" role="alert">
           {form.error}
         </p>
       )}
-      <div className="decision-buttons">
-        {mode === 'decide' && <RememberChoice approval={approval} form={form} />}
-        <span className="space" />
-        {mode !== 'decide' && (
-          <button type="button" onClick={() => setMode('decide')} disabled={isSending}>
-            Back
-          </button>
-        )}
-        {mode === 'decide' && (
+      <div className="decision-buttons" data-keys={hasKeys ? readiness.keys : undefined}>
+        {mode === 'decide' ? (
           <>
-            <button type="button" onClick={() => setMode('deny')} disabled={isSending} aria-keyshortcuts="d">
-              Deny… <kbd>d</kbd>
+            <RememberChoice approval={approval} form={form} />
+            <span className="space" />
+            <Choices button={button} hasKeys={hasKeys} setMode={setMode} send={send} />
+          </>
+        ) : (
+          <>
+            <span className="space" />
+            <button type="button" onClick={() => setMode('decide')} disabled={isSending}>
+              Back
             </button>
-            <button type="button" onClick={() => setMode('edit')} disabled={isSending} aria-keyshortcuts="e">
-              Edit… <kbd>e</kbd>
-            </button>
+            <Confirmation button={button} mode={mode} form={form} />
           </>
         )}
-        {mode === 'deny' ? (
-          <button type="button" className="danger" onClick={() => void send('deny')} disabled={isSending}>
-            Deny
-          </button>
-        ) : (
-          <button
-            type="button"
-            className="primary"
-            onClick={() => void send('approve')}
-            disabled={isSending || (mode === 'edit' && form.problems.length > 0)}
-            aria-keyshortcuts="a"
-          >
-            {mode === 'edit' ? 'Approve the edited call' : 'Approve'} {mode === 'decide' && <kbd>a</kbd>}
-          </button>
-        )}
       </div>
+      {hasKeys && readiness.keys === 'hidden' && (
+        <p className="dim decision-hint">Keys work when the whole card is in view.</p>
+      )}
     </div>
+  );
+}
+
+type ButtonState = Pick<ComponentProps<typeof DecisionButton>, 'mayDecide' | 'isWaiting'>;
+
+interface ChoicesProps {
+  readonly button: ButtonState;
+  /** Whether the keys go to the card. */
+  readonly hasKeys: boolean;
+  readonly setMode: (mode: Mode) => void;
+  readonly send: (decision: 'approve' | 'deny') => Promise<void>;
+}
+
+function Choices({ button, hasKeys, setMode, send }: ChoicesProps) {
+  const key = (letter: string) => ({ hasKey: true, shortcut: hasKeys ? letter : undefined });
+  return (
+    <>
+      <DecisionButton {...button} {...key('d')} onDecide={() => setMode('deny')}>
+        Deny…
+      </DecisionButton>
+      <DecisionButton {...button} {...key('e')} onDecide={() => setMode('edit')}>
+        Edit…
+      </DecisionButton>
+      <DecisionButton {...button} {...key('a')} className="primary" onDecide={() => void send('approve')}>
+        Approve
+      </DecisionButton>
+    </>
+  );
+}
+
+interface ConfirmationProps {
+  readonly button: ButtonState;
+  readonly mode: 'edit' | 'deny';
+  readonly form: DecisionState;
+}
+
+/** The button that sends the edited call, or the denial. */
+function Confirmation({ button, mode, form: { send, problems } }: ConfirmationProps) {
+  return mode === 'deny' ? (
+    <DecisionButton {...button} className="danger" onDecide={() => void send('deny')}>
+      Deny
+    </DecisionButton>
+  ) : (
+    <DecisionButton
+      {...button}
+      className="primary"
+      onDecide={() => void send('approve')}
+      disabled={problems.length > 0}
+    >
+      Approve the edited call
+    </DecisionButton>
   );
 }
 
 type DecisionState = ReturnType<typeof useDecision>;
 
-function useDecision(approval: Approval) {
-  const { client, approvals, notice, decidedAt } = useSession();
-  const [mode, setMode] = useState<'decide' | 'edit' | 'deny'>('decide');
+function useDecision(approval: Approval, mode: Mode) {
+  const { client, approvals, notice } = useSession();
   const [note, setNote] = useState('');
   const [text, setText] = useState(() => pretty(approval.inputJson));
   const [problems, setProblems] = useState<readonly string[]>([]);
@@ -149,7 +228,7 @@ function useDecision(approval: Approval) {
   const [error, setError] = useState<string>();
   const [isSending, setSending] = useState(false);
   const send = async (decision: 'approve' | 'deny') => {
-    if (isSending || performance.now() - decidedAt.value < UNREAD_MS) return;
+    if (isSending) return;
     setSending(true);
     setError(undefined);
     try {
@@ -168,24 +247,9 @@ function useDecision(approval: Approval) {
       else setError(errorText(failure));
     }
     await approvals.refresh();
-    decidedAt.set(performance.now());
     setSending(false);
   };
-  return {
-    mode,
-    setMode,
-    note,
-    setNote,
-    text,
-    setText,
-    problems,
-    setProblems,
-    remember,
-    setRemember,
-    error,
-    isSending,
-    send,
-  };
+  return { note, setNote, text, setText, problems, setProblems, remember, setRemember, error, isSending, send };
 }
 
 function EditArguments({ approval, form }: { readonly approval: Approval; readonly form: DecisionState }) {
@@ -233,7 +297,12 @@ function useSchema(approval: Approval): Tool['inputSchema'] | undefined | 'loadi
   return schema;
 }
 
-function DenyNote({ form }: { readonly form: DecisionState }) {
+interface DenyNoteProps {
+  readonly form: DecisionState;
+  readonly mayDecide: (event: Event) => boolean;
+}
+
+function DenyNote({ form, mayDecide }: DenyNoteProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   return (
@@ -245,7 +314,8 @@ function DenyNote({ form }: { readonly form: DecisionState }) {
         value={form.note}
         onChange={(event) => form.setNote(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void form.send('deny');
+          const isSend = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
+          if (isSend && mayDecide(event.nativeEvent)) void form.send('deny');
         }}
       />
     </label>
@@ -263,7 +333,7 @@ function RememberChoice({ approval, form }: { readonly approval: Approval; reado
       >
         <option value="">this call only</option>
         <option value="script">every {approval.tool} of this script</option>
-        {approval.planned === true && <option value="plan">the planned calls with these arguments</option>}
+        {approval.planned && <option value="plan">the planned calls with these arguments</option>}
         {covers !== undefined && <option value="workspace">always in this workspace: {covers}</option>}
       </select>
     </label>
@@ -280,27 +350,4 @@ function useWorkspaceRule({ approvalId }: Approval): string | undefined {
     return () => stop.abort();
   }, [client, approvalId]);
   return covers;
-}
-
-/** Calls an action when its key is pressed outside of text fields. */
-function useApprovalKeys(isActive: boolean, actions: Readonly<Record<string, () => void>>): void {
-  const latest = useRef(actions);
-  latest.current = actions;
-  useEffect(() => {
-    if (!isActive) return undefined;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTextField(event.target)) return;
-      const action = latest.current[event.key];
-      if (action === undefined) return;
-      event.preventDefault();
-      action();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [isActive]);
-}
-
-export function isTextField(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || target.shadowRoot !== null || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName);
 }

@@ -5,7 +5,7 @@ import type { Entry } from '../view/types.ts';
 
 /** A structured call of the model. */
 export function CallEntry({ entry: { item, output, call } }: { readonly entry: Extract<Entry, { type: 'call' }> }) {
-  const input = parsed(item.arguments);
+  const input = parsedText(item.arguments);
   const state = output === undefined ? (call?.status ?? 'running') : output.success ? 'completed' : 'failed';
   return (
     <details className="card call-entry" data-status={state}>
@@ -27,7 +27,7 @@ export function CallEntry({ entry: { item, output, call } }: { readonly entry: E
   );
 }
 
-function parsed(json: string): unknown {
+function parsedText(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

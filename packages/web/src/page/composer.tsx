@@ -1,14 +1,8 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
 import { useSession } from '../state/session.ts';
-import { AttachButton, attachFiles, AttachmentList, type Attachment } from './attachments.tsx';
-
-export interface Prompt {
-  readonly text: string;
-  readonly attachments: readonly Attachment[];
-  /** The turn of an earlier message that this prompt replaces in a new branch. */
-  readonly branchBefore?: string | undefined;
-}
+import { AttachButton, attachFiles, AttachmentList } from './attachments.tsx';
+import type { Prompt } from './prompt.ts';
 
 interface ComposerProps {
   /** Resolves to true if the prompt was sent. The field is then cleared. */
@@ -16,7 +10,7 @@ interface ComposerProps {
   /** Stops the active run. Undefined if no run is active. */
   readonly onStop?: (() => void) | undefined;
   readonly placeholder: string;
-  readonly autoFocus?: boolean;
+  readonly autoFocus?: boolean | undefined;
   /** Replaces the prompt in the field, for example with an earlier prompt. Each new object replaces the prompt once. */
   readonly draft?: Prompt | undefined;
 }
@@ -26,7 +20,7 @@ const EMPTY: Prompt = { text: '', attachments: [] };
 /** The field for prompts. Enter sends the prompt, and Shift-Enter begins a new line. */
 export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const { prompt, setPrompt, attach, isSending, send } = usePrompt(onSend);
+  const { prompt, setPrompt, attach, isSending, send } = usePrompt(onSend, field);
   const { text, attachments, branchBefore } = prompt;
   useEffect(() => {
     if (draft === undefined) return;
@@ -38,6 +32,8 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
+        // The button that was clicked is disabled while the prompt is sent.
+        field.current?.focus();
         void send();
       }}
       onDragOver={(event) => event.preventDefault()}
@@ -83,17 +79,19 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
   );
 }
 
-function usePrompt(onSend: ComposerProps['onSend']) {
+function usePrompt(onSend: ComposerProps['onSend'], field: RefObject<HTMLTextAreaElement | null>) {
   const { notice } = useSession();
   const [prompt, setPrompt] = useState(EMPTY);
   const [isSending, setSending] = useState(false);
+  useContinuedPrompt({ prompt, setPrompt, isSending, field });
   const send = async () => {
     if (prompt.text.trim() === '' || isSending) return;
     setSending(true);
+    // Text that is typed from now on belongs to the next prompt.
+    setPrompt(EMPTY);
     const isSent = await onSend(prompt);
     setSending(false);
-    // The user may have typed meanwhile.
-    if (isSent) setPrompt((now) => (now === prompt ? EMPTY : now));
+    if (!isSent) setPrompt((typed) => withTyped(prompt, typed));
   };
   const attach = async (files: Iterable<File>) => {
     const { attachments, problems } = await attachFiles(prompt.attachments, files);
@@ -101,6 +99,42 @@ function usePrompt(onSend: ComposerProps['onSend']) {
     if (problems.length > 0) notice.set(problems.join(' '));
   };
   return { prompt, setPrompt, attach, isSending, send };
+}
+
+/** A prompt that could not be sent, with what was typed meanwhile. */
+function withTyped(prompt: Prompt, { text, attachments }: Prompt): Prompt {
+  return {
+    ...prompt,
+    text: text === '' ? prompt.text : `${prompt.text}\n${text}`,
+    attachments: [...prompt.attachments, ...attachments],
+  };
+}
+
+interface PromptField {
+  readonly prompt: Prompt;
+  readonly setPrompt: (prompt: Prompt) => void;
+  readonly isSending: boolean;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+}
+
+/** Keeps the focus, and the text that was typed meanwhile, when sending a prompt opens another conversation. */
+function useContinuedPrompt({ setPrompt, field, ...state }: PromptField): void {
+  const { continuedPrompt } = useSession();
+  const latest = useRef(state);
+  latest.current = state;
+  useLayoutEffect(() => {
+    const element = field.current;
+    const continued = continuedPrompt.value;
+    continuedPrompt.set(undefined);
+    if (continued !== undefined) {
+      setPrompt(continued);
+      element?.focus();
+    }
+    return () => {
+      const { isSending, prompt } = latest.current;
+      if (isSending && document.activeElement === element) continuedPrompt.set(prompt);
+    };
+  }, [continuedPrompt, setPrompt, field]);
 }
 
 function BranchNote({ onCancel }: { readonly onCancel: () => void }) {

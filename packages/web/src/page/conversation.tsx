@@ -1,17 +1,18 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { ProblemError } from '@toolscript/client';
 import { useFiles, type FilesState } from '../files/use-files.ts';
-import type { RunFeed } from '../state/run-feed.ts';
+import type { RunFeed, RunState } from '../state/run-feed.ts';
 import { RunIdContext, SelectionContext, type Selection } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
-import { useStore } from '../state/store.ts';
+import { Store, useStore } from '../state/store.ts';
 import type { CallView, ScriptView } from '../view/types.ts';
-import { isTextField } from '../approval/approval-card.tsx';
-import { Composer, type Prompt } from './composer.tsx';
+import { takesKeys } from '../approval/page-sight.ts';
+import { Composer } from './composer.tsx';
 import { ConversationHead } from './conversation-head.tsx';
 import { Inspector } from './inspector.tsx';
 import { Link } from './link.tsx';
 import { RunEntries } from './run-entries.tsx';
+import type { Prompt } from './prompt.ts';
 import { submitPrompt } from './submit-prompt.ts';
 import { useStickToEnd } from './use-stick-to-end.ts';
 import { useThread, type ThreadState } from './use-thread.ts';
@@ -116,7 +117,7 @@ interface ThreadComposerProps {
 function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   const session = useSession();
   const last = state.feeds.at(-1);
-  if (isDeleted(state)) return <Deleted />;
+  if (isDeleted(state)) return <DeletedNotice />;
   const send = async (prompt: Prompt) => {
     try {
       const submitted = await submitPrompt(session, prompt, { threadId });
@@ -130,11 +131,7 @@ function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   };
   return (
     <div className="composer-place">
-      {last === undefined ? (
-        <Composer onSend={send} draft={draft} placeholder="Answer, or ask for something else …" />
-      ) : (
-        <ComposerOfRun feed={last} onSend={send} draft={draft} />
-      )}
+      <ComposerOfRun feed={last} onSend={send} draft={draft} />
     </div>
   );
 }
@@ -143,7 +140,7 @@ function isDeleted({ thread, error }: ThreadState): boolean {
   return thread !== undefined && error instanceof ProblemError && error.status === 404;
 }
 
-function Deleted() {
+function DeletedNotice() {
   return (
     <p className="composer-place deleted" role="status">
       This conversation was deleted. <Link to={{ page: 'new' }}>Start a new conversation</Link>
@@ -152,49 +149,53 @@ function Deleted() {
 }
 
 interface ComposerOfRunProps {
-  readonly feed: RunFeed;
+  /** The last run of the conversation; undefined before it is loaded. */
+  readonly feed: RunFeed | undefined;
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
   readonly draft: Prompt | undefined;
 }
 
+const NO_RUN = new Store<RunState | undefined>(undefined);
+
 function ComposerOfRun({ feed, onSend, draft }: ComposerOfRunProps) {
   const { client, notice } = useSession();
-  const { view, connection } = useStore(feed.store);
-  const isActive = connection !== 'ended' && connection !== 'failed' && view.status !== 'completed';
-  const stop = () => {
-    client.runs.cancel(feed.runId).catch((error: unknown) => notice.set(errorText(error)));
+  const run = useStore<RunState | undefined>(feed?.store ?? NO_RUN);
+  const status = run?.view.status;
+  const isActive = run !== undefined && !['ended', 'failed'].includes(run.connection) && status !== 'completed';
+  const stop = (runId: string) => {
+    client.runs.cancel(runId).catch((error: unknown) => notice.set(errorText(error)));
   };
   return (
     <Composer
       onSend={onSend}
-      onStop={isActive ? stop : undefined}
+      onStop={isActive && feed !== undefined ? () => stop(feed.runId) : undefined}
       draft={draft}
       placeholder={
-        view.status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'
+        status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'
       }
     />
   );
 }
 
-/** j and k move between the calls that wait for the user, in all conversations. */
+/** On a focused card, j and k move between the calls that wait for the user, in all conversations. */
 function useApprovalNavigation(): void {
-  const { approvals, router, currentApproval } = useSession();
+  const { approvals, router, approvalToFocus } = useSession();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const step = { j: 1, k: -1 }[event.key];
       const pending = approvals.store.value.value ?? [];
-      if (step === undefined || pending.length === 0) return;
-      const current = document.querySelector<HTMLElement>('.approval[data-current]')?.dataset['approval'];
-      const index = pending.findIndex(({ approvalId }) => approvalId === current);
+      const current = document.activeElement?.closest<HTMLElement>('[data-approval]');
+      if (step === undefined || pending.length === 0 || !current || !takesKeys(current)) return;
+      const index = pending.findIndex(({ approvalId }) => approvalId === current.dataset['approval']);
       const next = pending[(index + step + pending.length) % pending.length]!;
       event.preventDefault();
-      if (document.querySelector(`[data-approval="${next.approvalId}"]`) === null)
-        router.go({ page: 'thread', threadId: next.threadId });
-      currentApproval.set(next.approvalId);
-      document.querySelector(`[data-approval="${next.approvalId}"]`)?.scrollIntoView({ block: 'nearest' });
+      const card = document.querySelector<HTMLElement>(`[data-approval="${next.approvalId}"]`);
+      if (card !== null) return card.focus();
+      approvalToFocus.set(next.approvalId);
+      router.go({ page: 'thread', threadId: next.threadId });
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [approvals, router, currentApproval]);
+  }, [approvals, router, approvalToFocus]);
 }

@@ -1,4 +1,4 @@
-import { memo, useCallback, useEffect, useState } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { subAgentEvent, type StreamEvent } from '@toolscript/core/stream';
 import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
@@ -18,7 +18,7 @@ import type { AgentView, Entry, RunView, ScriptView } from '../view/types.ts';
 import { visible } from '../view/visible.ts';
 import type { Attachment } from './attachments.tsx';
 import { CallEntry } from './call-entry.tsx';
-import type { Prompt } from './composer.tsx';
+import type { Prompt } from './prompt.ts';
 import { UserMessage } from './user-message.tsx';
 
 interface RunEntriesProps {
@@ -222,31 +222,55 @@ function WorkPlan({ entry }: { readonly entry: Extract<Entry, { type: 'plan' }> 
 }
 
 function PendingApprovals({ runId, view }: { readonly runId: string; readonly view: RunView }) {
-  const { approvals, currentApproval } = useSession();
+  const { approvals } = useSession();
   const all = useStore(approvals.store).value ?? [];
-  const chosen = useStore(currentApproval);
   const pending = all.filter((approval) => approval.runId === runId);
   const isMissing = view.status === 'suspended' && pending.length === 0;
   useEffect(() => {
     if (isMissing) void approvals.refresh();
   }, [isMissing, approvals]);
-  const current = pending.find(({ approvalId }) => approvalId === chosen) ?? pending[0];
+  const focusKeeper = useFocusKeeper(pending.length);
   return (
-    <>
-      {pending.length > 1 && <ApprovalBatch approvals={pending} />}
+    <div
+      {...focusKeeper}
+      className="pending"
+      role="group"
+      aria-label="Calls that wait for you"
+      tabIndex={-1}
+      hidden={pending.length === 0}
+    >
+      {pending.length > 1 && <ApprovalBatch runId={runId} approvals={pending} />}
       {pending.map((approval) => (
-        <ApprovalCard
-          key={approval.approvalId}
-          approval={approval}
-          script={scriptOf(approval.scriptId, view)}
-          isCurrent={approval === current}
-        />
+        <ApprovalCard key={approval.approvalId} approval={approval} script={findScript(approval.scriptId, view)} />
       ))}
-    </>
+    </div>
   );
 }
 
-function scriptOf(scriptId: string | undefined, { entries }: RunView): ScriptView | undefined {
+/**
+ * Keeps the focus near a decided card that had it: in the group of the other cards, where Tab leads to the next one, or
+ * in the conversation. No other card gets it, because the user has not read that card.
+ */
+function useFocusKeeper(count: number) {
+  const group = useRef<HTMLDivElement>(null);
+  const hasFocus = useRef(false);
+  useLayoutEffect(() => {
+    if (!hasFocus.current || document.activeElement !== document.body) return;
+    const next = count > 0 ? group.current : document.getElementById('conversation');
+    next?.focus({ preventScroll: true });
+  }, [count]);
+  return {
+    ref: group,
+    onFocus: () => {
+      hasFocus.current = true;
+    },
+    onBlur: () => {
+      hasFocus.current = false;
+    },
+  };
+}
+
+function findScript(scriptId: string | undefined, { entries }: RunView): ScriptView | undefined {
   for (const entry of entries)
     if (entry.type === 'script' && scriptId !== undefined && entry.script.scriptId === scriptId) return entry.script;
   return undefined;

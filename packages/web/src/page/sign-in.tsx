@@ -2,7 +2,7 @@ import { useState } from 'react';
 
 interface SignInProps {
   readonly onToken: (token: string) => void;
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 /** Asks for a token if the address contains none. */

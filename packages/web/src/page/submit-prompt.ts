@@ -1,8 +1,8 @@
-import type { SubmitBody, Submitted } from '@toolscript/client';
+import type { SubmitBody, SubmittedRun } from '@toolscript/client';
 import type { Session } from '../state/session.ts';
 import { withFiles } from '../view/attached-files.ts';
 import { isImage, isTextFile } from './attachments.tsx';
-import type { Prompt } from './composer.tsx';
+import type { Prompt } from './prompt.ts';
 
 type SubmitOptions = Partial<Pick<SubmitBody, 'agentId' | 'threadId' | 'overrides'>>;
 
@@ -11,7 +11,7 @@ export async function submitPrompt(
   session: Session,
   { text, attachments, branchBefore }: Prompt,
   options: SubmitOptions,
-): Promise<Submitted> {
+): Promise<SubmittedRun> {
   const images = attachments.filter(isImage).map(({ mediaType, data }) => ({ media_type: mediaType, data }));
   const content = withFiles(text, attachments.filter(isTextFile));
   const branch = branchBefore === undefined ? {} : { branchBefore };

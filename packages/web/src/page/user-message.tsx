@@ -18,7 +18,7 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
       <IconButton
         icon="edit"
         label="Edit and send again"
-        onClick={() => onEdit(prompt, [...files, ...imagesOf(item)])}
+        onClick={() => onEdit(prompt, [...files, ...messageImages(item)])}
       />
       <div className="bubble" dir="auto">
         {prompt}
@@ -35,7 +35,7 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
 }
 
 /** The images whose bytes are in the message. */
-function imagesOf({ images = [] }: MessageItem): Attachment[] {
+function messageImages({ images = [] }: MessageItem): Attachment[] {
   return images.flatMap(({ media_type: mediaType, data }, index) =>
     data === undefined ? [] : [{ name: `image ${index + 1}`, mediaType, data }],
   );

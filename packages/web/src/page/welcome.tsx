@@ -2,7 +2,8 @@ import { useState, type ReactNode } from 'react';
 import type { Agent } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
-import { Composer, type Prompt } from './composer.tsx';
+import { Composer } from './composer.tsx';
+import type { Prompt } from './prompt.ts';
 import { submitPrompt } from './submit-prompt.ts';
 
 const DEMO_PROMPT = 'Give me a tour, and approve the guest book.';

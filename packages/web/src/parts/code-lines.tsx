@@ -1,15 +1,15 @@
 import { memo } from 'react';
-import { isSamePart, partsOf, type LinePart, type Lines, type Token } from '../view/lines.ts';
+import { isSamePart, lineParts, type LinePart, type Lines, type Token } from '../view/lines.ts';
 import { useHighlighted } from './use-highlighted.ts';
 import { visible } from '../view/visible.ts';
 
 interface CodeLinesProps {
   readonly text: string;
   /** True to highlight the text as TypeScript. */
-  readonly isScript?: boolean;
-  readonly label?: string;
+  readonly isScript?: boolean | undefined;
+  readonly label?: string | undefined;
   /** Whether the text continues the block of code above it. */
-  readonly isContinued?: boolean;
+  readonly isContinued?: boolean | undefined;
 }
 
 /** A block of code, or of other text with significant spaces. */
@@ -24,7 +24,7 @@ export function CodeLines({ text, isScript = false, label = 'Code', isContinued 
 
 /** Divides the lines into parts, so that the browser renders only the changed parts again. */
 function Parts({ lines }: { readonly lines: Lines }) {
-  const parts = partsOf(lines);
+  const parts = lineParts(lines);
   return parts.map((part, index) => <Part key={part.from} part={part} isLast={index === parts.length - 1} />);
 }
 

@@ -5,7 +5,7 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  readonly className?: string;
+  readonly className?: string | undefined;
 }
 
 /** A modal dialog. The browser keeps the focus in it, and restores the focus afterwards. */

@@ -1,7 +1,7 @@
 import { memo, startTransition, useEffect, useState, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import { codeOf, MarkdownBlocks, type MarkdownBlock } from '../view/markdown-blocks.ts';
+import { blockCode, MarkdownBlocks, type MarkdownBlock } from '../view/markdown-blocks.ts';
 import { safeUrl } from '../view/safe-url.ts';
 import { CodeLines } from './code-lines.tsx';
 import { visible } from '../view/visible.ts';
@@ -58,7 +58,7 @@ const Block = memo(function Block({ text, definitions }: BlockProps) {
 });
 
 const CodeBlock = memo(function CodeBlock(block: MarkdownBlock) {
-  const { language, code } = codeOf(block);
+  const { language, code } = blockCode(block);
   const isContinued = !block.text.startsWith(block.fence ?? '');
   return <CodeLines text={code} isScript={isScriptLanguage(language)} isContinued={isContinued} />;
 });
@@ -74,7 +74,7 @@ const components: Components = {
   ),
   pre: ({ children }) => <>{children}</>,
   code: ({ className, children }) => {
-    const text = textOf(children);
+    const text = childrenText(children);
     const language = /language-(\S+)/u.exec(className ?? '')?.[1];
     if (language === undefined && !text.includes('\n')) return <code>{visible(text)}</code>;
     return <CodeLines text={text.replace(/\n$/u, '')} isScript={isScriptLanguage(language)} />;
@@ -95,7 +95,7 @@ function SafeLink({ href, children }: { readonly href: string; readonly children
   );
 }
 
-function textOf(children: ReactNode): string {
+function childrenText(children: ReactNode): string {
   if (typeof children === 'string') return children;
-  return Array.isArray(children) ? children.map(textOf).join('') : String(children ?? '');
+  return Array.isArray(children) ? children.map(childrenText).join('') : String(children ?? '');
 }

@@ -17,10 +17,13 @@ export function ResultImage({ image }: { readonly image: ValueImage }) {
   );
 }
 
-function useLoadedImage({ data, sha256 }: ValueImage): { readonly src?: string; readonly problem?: string } {
+function useLoadedImage({ data, sha256 }: ValueImage): {
+  readonly src?: string | undefined;
+  readonly problem?: string | undefined;
+} {
   const { client } = useSession();
   const runId = use(RunIdContext);
-  const [loaded, setLoaded] = useState<{ src?: string; problem?: string }>({});
+  const [loaded, setLoaded] = useState<{ src?: string | undefined; problem?: string | undefined }>({});
   useEffect(() => {
     if (data !== undefined || sha256 === undefined || runId === undefined) return undefined;
     const stop = new AbortController();

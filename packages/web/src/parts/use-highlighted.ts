@@ -8,22 +8,24 @@ const MAX_HIGHLIGHTED = 60_000;
 /** A source that has not grown for this long, in ms, is highlighted as a whole. */
 const ENDED_MS = 400;
 
-let Loaded: typeof Highlighter | undefined;
+let LoadedHighlighter: typeof Highlighter | undefined;
 
 /**
  * The tokens of each line. The text is plain until the highlighter is loaded, because the first load of the page omits
  * the highlighter.
  */
 export function useHighlighted(source: string, isScript: boolean): Lines {
-  const [highlighter, setHighlighter] = useState(() => (Loaded === undefined ? undefined : new Loaded()));
+  const [highlighter, setHighlighter] = useState(() =>
+    LoadedHighlighter === undefined ? undefined : new LoadedHighlighter(),
+  );
   const isWanted = isScript && source.length <= MAX_HIGHLIGHTED;
   useEffect(() => {
     if (!isWanted || highlighter !== undefined) return undefined;
     let isCurrent = true;
     import('../view/highlight.ts').then(
       (module) => {
-        Loaded = module.Highlighter;
-        if (isCurrent) setHighlighter(new Loaded());
+        LoadedHighlighter = module.Highlighter;
+        if (isCurrent) setHighlighter(new LoadedHighlighter());
       },
       // Without the highlighter, the text stays plain.
       () => undefined,
@@ -39,8 +41,11 @@ export function useHighlighted(source: string, isScript: boolean): Lines {
     return last.current;
   }, [source, isWanted, highlighter]);
   useEffect(() => {
-    if (Loaded === undefined || !isWanted || highlighter?.hasKeptTokens !== true) return undefined;
-    const timer = setTimeout(() => Loaded !== undefined && setHighlighter(new Loaded()), ENDED_MS);
+    if (LoadedHighlighter === undefined || !isWanted || highlighter?.hasKeptTokens !== true) return undefined;
+    const timer = setTimeout(
+      () => LoadedHighlighter !== undefined && setHighlighter(new LoadedHighlighter()),
+      ENDED_MS,
+    );
     return () => clearTimeout(timer);
   }, [source, isWanted, highlighter]);
   return lines;

@@ -8,9 +8,9 @@ const MAX_TEXT = 400;
 
 interface ValueTreeProps {
   readonly value: unknown;
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** The number of levels that are open at first. Default 2. */
-  readonly openLevels?: number;
+  readonly openLevels?: number | undefined;
 }
 
 /** JSON data as a tree whose levels can be opened and closed. */

@@ -23,7 +23,7 @@ interface ScriptCardProps {
   /** Reads the events of the script's run. */
   readonly readEvents: ReadEvents;
   /** The sub-agents of the script. */
-  readonly children?: ReactNode;
+  readonly children?: ReactNode | undefined;
 }
 
 /** A script: while it is written, while it runs, and afterwards. */
@@ -44,10 +44,10 @@ export function ScriptCard({ script: live, readEvents, children }: ScriptCardPro
           {script.language} · {plural(lineCount(script.source), 'line')}
         </span>
         {live.status !== 'typing' && (
-          <Tabs label="View of the script" tabs={panesOf(live)} current={pane} onSelect={setPane} />
+          <Tabs label="View of the script" tabs={scriptPanes(live)} current={pane} onSelect={setPane} />
         )}
         <span className="script-state">
-          <StateOf script={live} />
+          <ScriptState script={live} />
         </span>
         {changedFiles(live) && <UndoButton scriptId={live.scriptId!} />}
         <CopyButton text={live.source} label="Copy the source" />
@@ -65,7 +65,7 @@ export function ScriptCard({ script: live, readEvents, children }: ScriptCardPro
   );
 }
 
-function panesOf({ calls, plan, output }: ScriptView): { id: Pane; title: string }[] {
+function scriptPanes({ calls, plan, output }: ScriptView): { id: Pane; title: string }[] {
   return [
     { id: 'source', title: 'Source' },
     ...(calls.length === 0 ? [] : [{ id: 'calls' as const, title: `Calls ${calls.length}` }]),
@@ -84,7 +84,7 @@ const STATES: Readonly<Record<ScriptStatus, string>> = {
   error: 'Failed',
 };
 
-function StateOf({ script: { status, output } }: { readonly script: ScriptView }) {
+function ScriptState({ script: { status, output } }: { readonly script: ScriptView }) {
   if (output === undefined) return STATES[status];
   const { duration_ms: durationMs, approval_wait_ms: waitMs } = output.metadata;
   return (

@@ -3,7 +3,7 @@ import { useSelection } from '../state/selection.ts';
 import { Tokens } from '../parts/code-lines.tsx';
 import { useHighlighted } from '../parts/use-highlighted.ts';
 import { duration } from '../view/format.ts';
-import { isSamePart, partsOf, type LinePart, type Token } from '../view/lines.ts';
+import { isSamePart, lineParts, type LinePart, type Token } from '../view/lines.ts';
 import { lineNotes, type LineNote } from '../view/line-notes.ts';
 import type { ScriptView } from '../view/types.ts';
 
@@ -35,7 +35,7 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   return (
     <div className="source" tabIndex={0} role="region" aria-label="Source of the script">
       <div className="source-lines">
-        {partsOf(shown).map((part) => (
+        {lineParts(shown).map((part) => (
           <SourcePart
             key={part.from}
             part={part}

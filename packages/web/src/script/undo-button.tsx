@@ -50,7 +50,7 @@ function UndoDialog({ scriptId, onClose }: UndoDialogProps) {
   };
   const canConfirm = report !== undefined && !report.isDone && report.refusal === undefined;
   return (
-    <Dialog title={titleOf(direction, report)} onClose={onClose} className="undo-dialog">
+    <Dialog title={undoTitle(direction, report)} onClose={onClose} className="undo-dialog">
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
       {report === undefined ? (
         error === undefined && <p className="dim">Comparing the files …</p>
@@ -76,7 +76,7 @@ function UndoDialog({ scriptId, onClose }: UndoDialogProps) {
   );
 }
 
-function titleOf(direction: UndoDirection, report: UndoReport | undefined): string {
+function undoTitle(direction: UndoDirection, report: UndoReport | undefined): string {
   if (report?.isDone === true) return direction === 'undo' ? 'Undone' : 'Redone';
   return direction === 'undo' ? 'Undo the changes of this script?' : 'Redo the changes of this script?';
 }

@@ -1,6 +1,6 @@
 import { memo, useState } from 'react';
 import { argumentSummary, duration } from '../view/format.ts';
-import { waterfallOf, type Bar, type WaterfallRow } from '../view/waterfall.ts';
+import { scriptWaterfall, type Bar, type WaterfallRow } from '../view/waterfall.ts';
 import type { CallStatus, ScriptView } from '../view/types.ts';
 import { useSelection } from '../state/selection.ts';
 
@@ -14,7 +14,7 @@ export function WaterfallChart({ script, now }: { readonly script: ScriptView; r
   const [shown, setShown] = useState(MAX_ROWS);
   const selection = useSelection();
   if (script.calls.length === 0) return null;
-  const { rows, ticks } = waterfallOf(script, now);
+  const { rows, ticks } = scriptWaterfall(script, now);
   return (
     <div className="waterfall" role="group" aria-label="Calls over time">
       <div className="waterfall-rows">

@@ -3,7 +3,22 @@ import type { Client } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useLoaded } from './use-loaded.ts';
 
-const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked', 'undo'] as const;
+const KINDS = [
+  'decision',
+  'approval',
+  'call_started',
+  'call_ended',
+  'run_submitted',
+  'run_cancelled',
+  'thread_renamed',
+  'thread_deleted',
+  'file_deleted',
+  'rule_deleted',
+  'mcp_call',
+  'key_added',
+  'key_revoked',
+  'undo',
+] as const;
 
 type Entry = Awaited<ReturnType<Client['audit']['list']>>['data'][number];
 
@@ -19,7 +34,7 @@ async function newestEntries(client: Client, pages: number) {
   return { entries, hasMore: after !== undefined };
 }
 
-/** The newest entries of the audit log: decisions, calls with effects, undos, and changes of API keys. */
+/** The newest entries of the audit log: calls with effects, and requests that changed something. */
 export function AuditLog() {
   const { client } = useSession();
   const [kind, setKind] = useState('');
@@ -85,7 +100,7 @@ function EntryTable({ entries }: { readonly entries: readonly Entry[] }) {
               <td>{entry.type.replace('_', ' ')}</td>
               <td>{entry.tool}</td>
               <td>{typeof entry['decision'] === 'string' ? entry['decision'] : ''}</td>
-              <td>{entry.principal}</td>
+              <td>{entry.actor?.principal ?? entry.principal}</td>
             </tr>
           ))}
         </tbody>

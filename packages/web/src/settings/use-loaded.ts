@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from 'react';
 export function useLoaded<Value>(
   load: () => Promise<Value>,
   key: string,
-): { readonly value?: Value; readonly error?: unknown } {
-  const [state, setState] = useState<{ value?: Value; error?: unknown }>({});
+): { readonly value?: Value | undefined; readonly error?: unknown } {
+  const [state, setState] = useState<{ value?: Value | undefined; error?: unknown }>({});
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { Store } from './store.ts';
 
 export interface PolledState<Value> {
-  readonly value?: Value;
+  readonly value?: Value | undefined;
   /** The error of the last request, if it failed. */
   readonly error?: unknown;
 }

@@ -1,4 +1,4 @@
-import { decoded } from '../view/decoded.ts';
+import { decodedPart } from '../view/decoded.ts';
 import { Store } from './store.ts';
 
 export type Route = { readonly page: 'new' } | { readonly page: 'thread'; readonly threadId: string } | SettingsRoute;
@@ -11,15 +11,15 @@ interface SettingsRoute {
 /**
  * The route of an address below the page's base, such as `threads/thr_1`. An unknown address means a new conversation.
  */
-export function routeOf(path: string): Route {
+export function addressRoute(path: string): Route {
   const [first = '', second = ''] = path.replace(/^\//u, '').split('/');
-  const threadId = first === 'threads' ? decoded(second) : undefined;
+  const threadId = first === 'threads' ? decodedPart(second) : undefined;
   if (threadId !== undefined && threadId !== '') return { page: 'thread', threadId };
   if (first === 'settings') return { page: 'settings', section: second === '' ? 'agents' : second };
   return { page: 'new' };
 }
 
-export function pathOf(route: Route): string {
+export function routePath(route: Route): string {
   if (route.page === 'thread') return `threads/${encodeURIComponent(route.threadId)}`;
   return route.page === 'settings' ? `settings/${route.section}` : '';
 }
@@ -41,11 +41,11 @@ export class Router {
   }
 
   address(route: Route): string {
-    return this.#base + pathOf(route);
+    return this.#base + routePath(route);
   }
 
   #current(): Route {
     const { pathname } = location;
-    return routeOf(pathname.startsWith(this.#base) ? pathname.slice(this.#base.length) : '');
+    return addressRoute(pathname.startsWith(this.#base) ? pathname.slice(this.#base.length) : '');
   }
 }

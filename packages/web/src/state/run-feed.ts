@@ -6,7 +6,7 @@ import { Store } from './store.ts';
 
 export interface RunState {
   readonly view: RunView;
-  readonly turnId?: string;
+  readonly turnId?: string | undefined;
   readonly connection: 'connecting' | 'live' | 'retrying' | 'ended' | 'failed';
   readonly error?: unknown;
 }
@@ -27,7 +27,7 @@ export class RunFeed {
   #isPaused = false;
   readonly #fold = new RunFold();
   readonly #onEvent: (event: StreamEvent) => void;
-  #received = 0;
+  #receivedCount = 0;
   #turnId: string | undefined;
   #cancelPublish: (() => void) | undefined;
   #restsUntil = 0;
@@ -46,10 +46,10 @@ export class RunFeed {
   async start(): Promise<void> {
     const { signal } = this.#stop;
     try {
-      const options = { signal, from: this.#received, onRetry: () => this.#connect('retrying') };
+      const options = { signal, from: this.#receivedCount, onRetry: () => this.#connect('retrying') };
       for await (const event of this.#client.stream(this.runId, options)) {
         this.#fold.apply(event);
-        this.#received += 1;
+        this.#receivedCount += 1;
         this.#turnId ??= event.turn_id;
         this.#onEvent(event);
         this.#connect('live');
@@ -71,7 +71,7 @@ export class RunFeed {
     const events: StreamEvent[] = [];
     for await (const event of this.#client.stream(this.runId, { signal })) {
       events.push(event);
-      if (events.length === this.#received) break;
+      if (events.length === this.#receivedCount) break;
     }
     return events;
   };

@@ -1,5 +1,7 @@
 import { createContext, use } from 'react';
 import { createClient, type Agent, type Approval, type Client, type ThreadSummary } from '@toolscript/client';
+import { DecisionWatch } from '../approval/decision-watch.ts';
+import type { Prompt } from '../page/prompt.ts';
 import { Polled } from './polled.ts';
 import { Router } from './route.ts';
 import { Store } from './store.ts';
@@ -29,10 +31,12 @@ export interface Session {
   readonly agents: Polled<readonly Agent[]>;
   /** The words of the search field. */
   readonly search: Store<string>;
-  /** The id of the approval that the keys apply to; empty for the first approval. */
-  readonly currentApproval: Store<string>;
-  /** The time of the last decision on this page, by `performance.now`. */
-  readonly decidedAt: Store<number>;
+  /** Lets keys and clicks decide about calls. */
+  readonly decisions: DecisionWatch;
+  /** The id of the approval whose card gets the focus when it is shown; empty if there is none. */
+  readonly approvalToFocus: Store<string>;
+  /** The text that was typed while a sent prompt opened another conversation, whose field continues with it. */
+  readonly continuedPrompt: Store<Prompt | undefined>;
   /** One message about the last action. */
   readonly notice: Store<string>;
 }
@@ -51,8 +55,9 @@ export function openSession(token: string): Session {
     agents: new Polled(async () => (await client.agents.list()).data, AGENTS_MS),
     search,
     shownThreads,
-    currentApproval: new Store(''),
-    decidedAt: new Store(-Infinity),
+    decisions: new DecisionWatch(),
+    approvalToFocus: new Store(''),
+    continuedPrompt: new Store<Prompt | undefined>(undefined),
     notice: new Store(''),
   };
 }

@@ -1,4 +1,4 @@
-import { decoded } from '../view/decoded.ts';
+import { decodedPart } from '../view/decoded.ts';
 
 const KEY = 'toolscript-token';
 
@@ -9,7 +9,7 @@ const KEY = 'toolscript-token';
 export function obtainToken(): string | undefined {
   const found = /^#token=(.+)$/u.exec(location.hash)?.[1];
   if (found !== undefined) {
-    const token = decoded(found);
+    const token = decodedPart(found);
     if (token === undefined) removeToken();
     else storeToken(token);
     history.replaceState(null, '', location.pathname + location.search);

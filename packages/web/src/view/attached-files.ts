@@ -9,7 +9,7 @@ const BLOCK = /\n\n<(?<tag>attached-file(?:-x)*) name="(?<name>[^"<>\n]*)">\n(?<
 
 /** The message that the model reads: the prompt, then each file in a block with its name. */
 export function withFiles(prompt: string, files: readonly AttachedFile[]): string {
-  return prompt + files.map(blockOf).join('');
+  return prompt + files.map(attachedBlock).join('');
 }
 
 /** The prompt and the files of a message. */
@@ -24,7 +24,7 @@ export function filesIn(message: string): { readonly prompt: string; readonly fi
   return { prompt, files };
 }
 
-function blockOf({ name, text }: AttachedFile): string {
+function attachedBlock({ name, text }: AttachedFile): string {
   let tag = 'attached-file';
   while (text.includes(`<${tag}`) || text.includes(`</${tag}`)) tag += '-x';
   return `\n\n<${tag} name="${name.replaceAll(/["<>\n]/gu, '_')}">\n${text}\n</${tag}>`;

@@ -1,5 +1,5 @@
 /** Decodes a part of an address; undefined if it is malformed. */
-export function decoded(part: string): string | undefined {
+export function decodedPart(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {

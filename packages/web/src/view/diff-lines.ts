@@ -7,10 +7,10 @@ export interface DiffLine {
 export function diffLines(rendered: string): { readonly isDiff: boolean; readonly lines: readonly DiffLine[] } {
   const lines = rendered.split('\n');
   const isDiff = lines.some((line) => /^\s*(?:@@|\*\*\* (?:Update|Add|Delete) File:|--- |\+\+\+ )/u.test(line));
-  return { isDiff, lines: lines.map((text) => ({ text, kind: isDiff ? kindOf(text.trimStart()) : 'context' })) };
+  return { isDiff, lines: lines.map((text) => ({ text, kind: isDiff ? diffLineKind(text.trimStart()) : 'context' })) };
 }
 
-function kindOf(line: string): DiffLine['kind'] {
+function diffLineKind(line: string): DiffLine['kind'] {
   if (/^(?:@@|\*\*\* |--- |\+\+\+ )/u.test(line)) return 'heading';
   if (line.startsWith('+')) return 'added';
   return line.startsWith('-') ? 'removed' : 'context';

@@ -26,7 +26,7 @@ export class Highlighter {
   #tree: Tree | undefined;
   #lines: Lines = [];
   /** The number of lines with final tokens, and the index at which the next line starts. */
-  #settled = { lines: 0, at: 0 };
+  #settledEnd = { lines: 0, at: 0 };
   /** Whether lines have kept tokens that a new highlighter might change. */
   hasKeptTokens = false;
 
@@ -35,23 +35,23 @@ export class Highlighter {
     const continues = this.#tree !== undefined && source.startsWith(this.#source);
     this.#tree = typescript.parse(source, continues ? this.#knownBefore(source) : []);
     this.#source = source;
-    if (!continues) this.#settled = { lines: 0, at: 0 };
-    const { lines, at } = this.#settled;
+    if (!continues) this.#settledEnd = { lines: 0, at: 0 };
+    const { lines, at } = this.#settledEnd;
     this.hasKeptTokens = lines > 0;
-    const fresh = keptLines(this.#lines.slice(lines), tokensOf(source, this.#tree, at));
+    const fresh = keptLines(this.#lines.slice(lines), lineTokens(source, this.#tree, at));
     this.#lines = [...this.#lines.slice(0, lines), ...fresh];
     this.#settle();
     return this.#lines;
   }
 
   #settle(): void {
-    let { lines, at } = this.#settled;
+    let { lines, at } = this.#settledEnd;
     for (;;) {
-      const next = at + lengthOf(this.#lines[lines] ?? []) + 1;
+      const next = at + tokensLength(this.#lines[lines] ?? []) + 1;
       if (next > this.#source.length - UNSETTLED) break;
       [lines, at] = [lines + 1, next];
     }
-    this.#settled = { lines, at };
+    this.#settledEnd = { lines, at };
   }
 
   /** The parts of the last syntax tree that are valid for a continuation of its source. */
@@ -62,12 +62,12 @@ export class Highlighter {
   }
 }
 
-function lengthOf(tokens: readonly Token[]): number {
+function tokensLength(tokens: readonly Token[]): number {
   return tokens.reduce((length, { text }) => length + text.length, 0);
 }
 
 /** The tokens of the last lines. `start`: the index at which the first of these lines starts. */
-function tokensOf(source: string, tree: Tree, start: number): Lines {
+function lineTokens(source: string, tree: Tree, start: number): Lines {
   const lines: Token[][] = [[]];
   const add = (text: string, style: string) => {
     for (const [index, part] of text.split('\n').entries()) {

@@ -7,7 +7,7 @@ export interface LineNote {
   /** The tools of the calls, such as `readFile ×3`. */
   readonly label: string;
   /** The time from the first start to the last end, in ms; undefined if no call has ended. */
-  readonly durationMs?: number;
+  readonly durationMs?: number | undefined;
   readonly effect: Effect;
   readonly status: 'running' | 'waiting' | 'failed' | 'completed';
 }
@@ -17,7 +17,7 @@ const EFFECT_ORDER: readonly Effect[] = ['read', 'write', 'external'];
 export function lineNotes(calls: readonly CallView[]): ReadonlyMap<number, LineNote> {
   const byLine = groupByLine(calls);
   const notes = new Map<number, LineNote>();
-  for (const [line, group] of byLine) if (line > 0) notes.set(line, noteOf(line, group));
+  for (const [line, group] of byLine) if (line > 0) notes.set(line, lineNote(line, group));
   return notes;
 }
 
@@ -32,7 +32,7 @@ function groupByLine(calls: readonly CallView[]): Map<number, CallView[]> {
   return groups;
 }
 
-function noteOf(line: number, calls: readonly CallView[]): LineNote {
+function lineNote(line: number, calls: readonly CallView[]): LineNote {
   const counts = new Map<string, number>();
   for (const { tool } of calls) counts.set(tool, (counts.get(tool) ?? 0) + 1);
   const label = [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} ×${count}`)).join(', ');
@@ -44,12 +44,12 @@ function noteOf(line: number, calls: readonly CallView[]): LineNote {
     callIds: calls.map(({ callId }) => callId),
     label,
     effect: EFFECT_ORDER[order] ?? 'external',
-    status: statusOf(calls.map(({ status }) => status)),
+    status: combinedStatus(calls.map(({ status }) => status)),
     ...(ends.length === 0 ? {} : { durationMs: Math.max(0, Math.max(...ends) - Math.min(...starts)) }),
   };
 }
 
-function statusOf(statuses: readonly CallStatus[]): LineNote['status'] {
+function combinedStatus(statuses: readonly CallStatus[]): LineNote['status'] {
   if (statuses.some((status) => status === 'waiting' || status === 'awaiting_approval')) return 'waiting';
   if (statuses.some((status) => status === 'running' || status === 'detached')) return 'running';
   return statuses.every((status) => status === 'completed') ? 'completed' : 'failed';

@@ -1,4 +1,4 @@
-import { copied } from './copied.ts';
+import { deepCopy } from './copied.ts';
 
 export interface Token {
   readonly text: string;
@@ -23,7 +23,7 @@ function keptLine(before: readonly Token[] | undefined, line: readonly Token[]):
   const isSame =
     before?.length === line.length &&
     before.every(({ text, style }, index) => text === line[index]?.text && style === line[index]?.style);
-  return isSame ? before : copied(line);
+  return isSame ? before : deepCopy(line);
 }
 
 /** Lines that are laid out and rendered together. */
@@ -35,7 +35,7 @@ export interface LinePart {
 
 const PART = 20;
 
-export function partsOf(lines: Lines): readonly LinePart[] {
+export function lineParts(lines: Lines): readonly LinePart[] {
   const parts: LinePart[] = [];
   for (let from = 0; from < lines.length; from += PART) parts.push({ from, lines: lines.slice(from, from + PART) });
   return parts;

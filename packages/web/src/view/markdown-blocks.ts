@@ -1,10 +1,10 @@
-import { copied } from './copied.ts';
+import { deepCopy } from './copied.ts';
 
 /** A separately rendered part of a Markdown text. */
 export interface MarkdownBlock {
   readonly text: string;
   /** The line that opened the code; present if this block is a code block or continues one. */
-  readonly fence?: string;
+  readonly fence?: string | undefined;
 }
 
 /** A list whose items have blank lines between them is divided after this length. */
@@ -22,7 +22,7 @@ const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
 interface BlockEnd {
   readonly at: number;
   /** The line that opened the code; present if the division is inside of a code block. */
-  readonly fence?: string;
+  readonly fence?: string | undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ export class MarkdownBlocks {
   }
 
   #blockUntil(end: number): MarkdownBlock {
-    const text = copied(this.#text.slice(this.#open.at, end));
+    const text = deepCopy(this.#text.slice(this.#open.at, end));
     const fence = this.#open.fence ?? openedFence(lineAt(text, 0));
     return fence === undefined ? { text } : { text, fence };
   }
@@ -113,7 +113,7 @@ function endOfCode(text: string, start: number, fence: string, isOpened: boolean
 }
 
 /** The code of a block that has a fence, without the lines that open and close it. */
-export function codeOf({ text, fence = '' }: MarkdownBlock): { readonly language: string; readonly code: string } {
+export function blockCode({ text, fence = '' }: MarkdownBlock): { readonly language: string; readonly code: string } {
   const isOpened = text.startsWith(fence) || fence.startsWith(text);
   const body = isOpened ? text.slice(fence.length) : text;
   const lastAt = body.lastIndexOf('\n', body.length - 2) + 1;

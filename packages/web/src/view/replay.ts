@@ -44,7 +44,7 @@ export class Replay {
   readonly #events: readonly StreamEvent[];
   readonly #callId: string;
   #fold = new RunFold();
-  #applied = 0;
+  #appliedCount = 0;
 
   constructor(events: readonly StreamEvent[], callId: string) {
     this.#events = events;
@@ -56,11 +56,11 @@ export class Replay {
    * cheap.
    */
   after(count: number): { readonly script: ScriptView | undefined; readonly at: number } {
-    if (count < this.#applied) {
+    if (count < this.#appliedCount) {
       this.#fold = new RunFold();
-      this.#applied = 0;
+      this.#appliedCount = 0;
     }
-    for (; this.#applied < count; this.#applied += 1) this.#fold.apply(this.#events[this.#applied]!);
+    for (; this.#appliedCount < count; this.#appliedCount += 1) this.#fold.apply(this.#events[this.#appliedCount]!);
     const entries = this.#fold.view().entries;
     const entry = entries.find((candidate) => candidate.type === 'script' && candidate.script.callId === this.#callId);
     return { script: entry?.type === 'script' ? entry.script : undefined, at: this.#events[count - 1]?.timestamp ?? 0 };

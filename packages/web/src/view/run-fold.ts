@@ -6,7 +6,7 @@ import {
   type OutputItem,
   type StreamEvent,
 } from '@toolscript/core/stream';
-import { callOf, ScriptActivity } from './script-activity.ts';
+import { operationCall, ScriptActivity } from './script-activity.ts';
 import type {
   AgentStart,
   AgentView,
@@ -31,9 +31,9 @@ export class RunFold {
   readonly #reducer = new ResponseReducer();
   readonly #activities = new Map<string, ScriptActivity>();
   readonly #scripts = new Map<string, CachedScript>();
-  readonly #typed = new Map<string, TypedScript>();
+  readonly #typedScripts = new Map<string, TypedScript>();
   /** Scripts that the model has finished writing, by the ids of their items. */
-  readonly #written = new Set<string>();
+  readonly #writtenScripts = new Set<string>();
   /** The time at which each script began to run, by the id of its item. */
   readonly #startedAt = new Map<string, number>();
   readonly #endedAt = new Map<string, number>();
@@ -66,13 +66,13 @@ export class RunFold {
         if (payload.cost !== undefined) this.#cost = (this.#cost ?? 0) + payload.cost;
         return;
       case 'item_done':
-        this.#written.add(payload.item_id);
+        this.#writtenScripts.add(payload.item_id);
         return this.#noteTimes(payload.final_item, timestamp);
       case 'item_error':
       case 'item_cancelled':
-        return void this.#written.add(payload.item_id);
+        return void this.#writtenScripts.add(payload.item_id);
       case 'item_update':
-        if (payload.changes['status'] !== undefined) this.#written.add(payload.item_id);
+        if (payload.changes['status'] !== undefined) this.#writtenScripts.add(payload.item_id);
         if (payload.changes['status'] === 'executing' && !this.#startedAt.has(payload.item_id))
           this.#startedAt.set(payload.item_id, timestamp);
         return;
@@ -104,7 +104,7 @@ export class RunFold {
   }
 
   /** The sub-agents that a script, or a structured call, has launched. */
-  #agentsOf(launcher: string): readonly AgentFold[] {
+  #launchedAgents(launcher: string): readonly AgentFold[] {
     return [...this.#agents.values()].filter((agent) => agent.launcher === launcher);
   }
 
@@ -155,21 +155,21 @@ export class RunFold {
       item,
       ...(output === undefined ? {} : { output }),
       ...(call === undefined ? {} : { call }),
-      agents: this.#agentsOf(item.call_id).map((agent) => agent.view()),
+      agents: this.#launchedAgents(item.call_id).map((agent) => agent.view()),
     };
   }
 
   #typedScript(item: FunctionCallItem): ScriptView {
-    const typed = this.#typed.get(item.call_id) ?? new TypedScript(item.call_id);
-    this.#typed.set(item.call_id, typed);
+    const typed = this.#typedScripts.get(item.call_id) ?? new TypedScript(item.call_id);
+    this.#typedScripts.set(item.call_id, typed);
     return typed.read(item.arguments);
   }
 
   #script(item: ScriptItem, output: ScriptOutputItem | undefined): ScriptView {
     const activity = item.script_id === undefined ? undefined : this.#activity(item.script_id);
     const startedAt = this.#startedAt.get(item.id);
-    const isTyped = !this.#written.has(item.id) && output === undefined;
-    const agents = item.script_id === undefined ? [] : this.#agentsOf(item.script_id);
+    const isTyped = !this.#writtenScripts.has(item.id) && output === undefined;
+    const agents = item.script_id === undefined ? [] : this.#launchedAgents(item.script_id);
     const versions = agents.map(({ version }) => version).join();
     const inputs = [item, output, activity?.version, startedAt, isTyped, versions];
     const cached = this.#scripts.get(item.id);
@@ -281,7 +281,7 @@ function withOperations(
   const known = new Set(calls.map(({ callId }) => callId));
   const others = output.operations
     .filter(({ call_id: callId }) => !known.has(callId))
-    .map((operation) => callOf(operation, startedAt + operation.started_at_ms));
+    .map((operation) => operationCall(operation, startedAt + operation.started_at_ms));
   const settled = calls.map((call) => {
     const operation = operations.get(call.callId);
     return operation === undefined || call.operation !== undefined

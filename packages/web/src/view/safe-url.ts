@@ -2,7 +2,7 @@
 export function safeUrl(address: string): string {
   try {
     const url = new URL(address);
-    // defence: safe-links, without it: return url.href;
+    // defence: safe-links
     return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : '';
   } catch {
     return '';

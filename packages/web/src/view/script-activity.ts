@@ -66,7 +66,11 @@ export class ScriptActivity {
   #end(operation: Operation, at: number): void {
     const known = this.#calls.get(operation.call_id);
     const startedAt = known?.startedAt ?? Math.max(known?.requestedAt ?? 0, at - operation.duration_ms);
-    this.#calls.set(operation.call_id, { ...callOf(operation, startedAt), ...known, ...ended(operation, at) });
+    this.#calls.set(operation.call_id, {
+      ...operationCall(operation, startedAt),
+      ...known,
+      ...endedCall(operation, at),
+    });
   }
 
   #wait({ approval }: PayloadOf<'approval_requested'>, at: number): void {
@@ -102,7 +106,7 @@ export class ScriptActivity {
 }
 
 /** A call that is known only from its operation. `startedAt`: in ms since 1970. */
-export function callOf(operation: Operation, startedAt: number): CallView {
+export function operationCall(operation: Operation, startedAt: number): CallView {
   return {
     callId: operation.call_id,
     tool: operation.tool,
@@ -117,7 +121,7 @@ export function callOf(operation: Operation, startedAt: number): CallView {
   };
 }
 
-function ended(operation: Operation, at: number): Partial<CallView> {
+function endedCall(operation: Operation, at: number): Partial<CallView> {
   return {
     status: operation.status,
     endedAt: at,

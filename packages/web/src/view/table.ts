@@ -7,7 +7,7 @@ export interface Table {
 const MAX_COLUMNS = 12;
 
 /** An array of records as a table; undefined for any other value. */
-export function tableOf(value: unknown): Table | undefined {
+export function recordTable(value: unknown): Table | undefined {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isRecord)) return undefined;
   const columns = [...new Set(value.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0 || columns.length > MAX_COLUMNS) return undefined;
@@ -16,21 +16,21 @@ export function tableOf(value: unknown): Table | undefined {
 
 /** The tables in a value: the value itself, or the members of a record, but no deeper ones. */
 export function tablesIn(value: unknown): { readonly name: string; readonly table: Table }[] {
-  const whole = tableOf(value);
+  const whole = recordTable(value);
   if (whole !== undefined) return [{ name: '', table: whole }];
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
-    const table = tableOf(member);
+    const table = recordTable(member);
     return table === undefined ? [] : [{ name, table }];
   });
 }
 
 export interface ValueImage {
   readonly mediaType: string;
-  readonly data?: string;
-  readonly path?: string;
+  readonly data?: string | undefined;
+  readonly path?: string | undefined;
   /** The SHA-256 of the image's bytes, in hex. */
-  readonly sha256?: string;
+  readonly sha256?: string | undefined;
 }
 
 /** The types of images that models and this page accept. */

@@ -18,13 +18,13 @@ export function groupThreads<Thread extends DatedThread>(
   now: number,
 ): ThreadGroup<Thread>[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
-  const titleOf = ({ threadId, updatedAt }: Thread) => {
+  const dayTitle = ({ threadId, updatedAt }: Thread) => {
     if (waiting.has(threadId)) return 'Waiting for you';
     if (updatedAt >= midnight) return 'Today';
     if (updatedAt >= midnight - DAY_MS) return 'Yesterday';
     return updatedAt >= midnight - 6 * DAY_MS ? 'Last 7 days' : 'Earlier';
   };
   return ['Waiting for you', 'Today', 'Yesterday', 'Last 7 days', 'Earlier']
-    .map((title) => ({ title, threads: threads.filter((thread) => titleOf(thread) === title) }))
+    .map((title) => ({ title, threads: threads.filter((thread) => dayTitle(thread) === title) }))
     .filter((group) => group.threads.length > 0);
 }

@@ -39,7 +39,7 @@ export function timeScale(from: number, to: number, calls: readonly CallView[]):
 
 /** The parts of waits in which no call runs, in order and without overlaps. */
 function idleWaits(calls: readonly CallView[], end: number): { from: number; to: number }[] {
-  const waits = merge(calls.flatMap(({ wait }) => (wait === undefined ? [] : [closed(wait, end)])));
+  const waits = merge(calls.flatMap(({ wait }) => (wait === undefined ? [] : [closedSpan(wait, end)])));
   const busy = merge(
     calls.flatMap(({ startedAt, endedAt }) =>
       startedAt === undefined ? [] : [{ from: startedAt, to: endedAt ?? end }],
@@ -57,7 +57,7 @@ function idleWaits(calls: readonly CallView[], end: number): { from: number; to:
   });
 }
 
-function closed({ from, to }: Span, end: number): { from: number; to: number } {
+function closedSpan({ from, to }: Span, end: number): { from: number; to: number } {
   return { from, to: to ?? end };
 }
 

@@ -20,7 +20,7 @@ export type Effect = Operation['effect'];
 /** A time span in ms since 1970; without `to` it has not ended. */
 export interface Span {
   readonly from: number;
-  readonly to?: number;
+  readonly to?: number | undefined;
 }
 
 export type CallStatus = 'running' | 'waiting' | Operation['status'];
@@ -30,21 +30,21 @@ export interface CallView {
   readonly callId: string;
   readonly tool: string;
   readonly effect: Effect;
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly input: unknown;
   readonly status: CallStatus;
   /** The time of the request, in ms since 1970. */
   readonly requestedAt: number;
   /** The time at which the call began to run. */
-  readonly startedAt?: number;
-  readonly endedAt?: number;
+  readonly startedAt?: number | undefined;
+  readonly endedAt?: number | undefined;
   /** The time in which the call waited for a decision. */
-  readonly wait?: Span;
+  readonly wait?: Span | undefined;
   /** The source of the decision, such as `person` or `rule`. */
-  readonly decidedBy?: string;
-  readonly decision?: string;
-  readonly note?: string;
-  readonly operation?: Operation;
+  readonly decidedBy?: string | undefined;
+  readonly decision?: string | undefined;
+  readonly note?: string | undefined;
+  readonly operation?: Operation | undefined;
 }
 
 export interface LogLine {
@@ -67,7 +67,7 @@ export interface AgentView {
   readonly callId: string;
   /** The time of the start, in ms since 1970. */
   readonly startedAt: number;
-  readonly endedAt?: number;
+  readonly endedAt?: number | undefined;
   readonly run: RunView;
 }
 
@@ -76,21 +76,21 @@ export type ScriptStatus = 'typing' | ScriptItem['status'];
 export interface ScriptView {
   /** The `call_id` of the script. */
   readonly callId: string;
-  readonly scriptId?: string;
+  readonly scriptId?: string | undefined;
   readonly source: string;
   readonly language: 'ts' | 'js';
   readonly status: ScriptStatus;
   /** The time at which the script began to run, in ms since 1970. */
-  readonly startedAt?: number;
-  readonly endedAt?: number;
+  readonly startedAt?: number | undefined;
+  readonly endedAt?: number | undefined;
   /** The calls, in the order in which they were requested. */
   readonly calls: readonly CallView[];
   readonly logs: readonly LogLine[];
   readonly plan: readonly PlannedCall[];
   /** The sub-agents, in the order in which they started. */
   readonly agents: readonly AgentView[];
-  readonly output?: ScriptOutputItem;
-  readonly sha256?: string;
+  readonly output?: ScriptOutputItem | undefined;
+  readonly sha256?: string | undefined;
 }
 
 export type Entry =
@@ -101,8 +101,8 @@ export type Entry =
       readonly type: 'call';
       readonly key: string;
       readonly item: FunctionCallItem;
-      readonly output?: FunctionCallOutputItem;
-      readonly call?: CallView;
+      readonly output?: FunctionCallOutputItem | undefined;
+      readonly call?: CallView | undefined;
       readonly agents: readonly AgentView[];
     }
   | { readonly type: 'hosted_code'; readonly key: string; readonly item: HostedCodeItem }
@@ -123,15 +123,15 @@ export interface RunView {
   readonly status: RunStatus;
   /** The entries of the run, with the user's messages first. */
   readonly entries: readonly Entry[];
-  readonly usage?: Usage;
+  readonly usage?: Usage | undefined;
   /** The cost of the run's requests so far, in US dollars; undefined without prices. */
-  readonly cost?: number;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly cost?: number | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
   /**
    * Present while the run waits before it sends a request to its model again. `at`: the end of the wait, in ms since
    * 1970.
    */
-  readonly retry?: { readonly message: string; readonly at: number };
+  readonly retry?: { readonly message: string; readonly at: number } | undefined;
   /** The time of the first event, in ms since 1970. */
-  readonly startedAt?: number;
+  readonly startedAt?: number | undefined;
 }

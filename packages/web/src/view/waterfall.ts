@@ -10,9 +10,9 @@ export interface Bar {
 export interface WaterfallRow {
   readonly call: CallView;
   /** The time in which the call ran; undefined if the call has not started. */
-  readonly run?: Bar;
+  readonly run?: Bar | undefined;
   /** The time in which the call waited for a decision. */
-  readonly wait?: Bar;
+  readonly wait?: Bar | undefined;
   /** The end of the last bar, from 0 to 1. */
   readonly end: number;
 }
@@ -27,19 +27,19 @@ export interface Waterfall {
 const MIN_WIDTH = 0.004;
 
 /** The rows and ticks of a script's chart. `now`: in ms since 1970; calls that run or wait are drawn up to `now`. */
-export function waterfallOf({ calls, startedAt, endedAt }: ScriptView, now: number): Waterfall {
+export function scriptWaterfall({ calls, startedAt, endedAt }: ScriptView, now: number): Waterfall {
   const from = startedAt ?? calls[0]?.requestedAt ?? now;
   const latest = Math.max(from, ...calls.map((call) => latestTime(call)));
   const to = endedAt ?? Math.max(now, from);
   const scale = timeScale(from, Math.max(to, latest), calls);
-  const barOf = (begin: number, end: number): Bar => {
+  const callBar = (begin: number, end: number): Bar => {
     const left = Math.min(scale.position(begin), 1 - MIN_WIDTH);
     return { left, width: Math.max(scale.position(end) - left, MIN_WIDTH) };
   };
   const rows = calls.map((call): WaterfallRow => {
     const last = call.endedAt ?? Math.max(to, latest);
-    const wait = call.wait === undefined ? undefined : barOf(call.wait.from, call.wait.to ?? last);
-    const run = call.startedAt === undefined ? undefined : barOf(call.startedAt, last);
+    const wait = call.wait === undefined ? undefined : callBar(call.wait.from, call.wait.to ?? last);
+    const run = call.startedAt === undefined ? undefined : callBar(call.startedAt, last);
     const bars = [wait, run].filter((bar) => bar !== undefined);
     return {
       call,

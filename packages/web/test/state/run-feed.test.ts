@@ -2,6 +2,7 @@ import type { Client, StreamEvent } from '@toolscript/client';
 import { describe, expect, it, vi } from 'vitest';
 import { RunFeed } from '#web/state/run-feed.ts';
 import { begin, callDone, callStart, eventsOf, output, script } from '../view/events.js';
+import { until } from '@toolscript/testkit/until';
 
 // Node has no animation frames.
 vi.stubGlobal('requestAnimationFrame', (run: () => void) => Number(setTimeout(run, 1)));
@@ -20,10 +21,6 @@ function clientOf(stops: number[]): { client: Client; opened: number[] } {
     if (last < EVENTS.length) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
   }
   return { client: { stream } as unknown as Client, opened };
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 describe('the feed of a run', () => {

@@ -5,7 +5,7 @@ import type { ImagePart } from '@toolscript/core/protocol';
 import type { Scenario } from '@toolscript/core/providers';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
-import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { promptedModel } from '../../../server/test/support/prompted-model.js';
 
 type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];

@@ -92,6 +92,11 @@ export const asked = (callId: string): Payload => ({
     effect: 'write',
     line: 2,
     rendered: 'write',
+    plan: [],
+    covers: [],
+    digest: 'd',
+    planned: false,
+    created_at: 1,
   },
 });
 

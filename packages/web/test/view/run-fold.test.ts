@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callsBefore, hasOmittedResult } from '#web/view/earlier-calls.ts';
 import { frameAt, Replay, replayFrames } from '#web/view/replay.ts';
 import { RunFold } from '#web/view/run-fold.ts';
-import { waterfallOf } from '#web/view/waterfall.ts';
+import { scriptWaterfall } from '#web/view/waterfall.ts';
 import { lineNotes } from '#web/view/line-notes.ts';
 import type { RunView, ScriptView } from '#web/view/types.ts';
 import type { StreamEvent } from '@toolscript/core/stream';
@@ -89,7 +89,7 @@ describe('the view of a run', () => {
 
 describe('the waterfall', () => {
   it('keeps the order of times, stays within its width, and shortens a wait in which nothing runs', () => {
-    const { rows, ticks } = waterfallOf(scriptIn(), 5_000_000);
+    const { rows, ticks } = scriptWaterfall(scriptIn(), 5_000_000);
     expect(rows.map(({ call }) => call.callId)).toEqual(['c1', 'c2', 'c3']);
     for (const { run, wait, end } of rows) {
       for (const bar of [run, wait]) {
@@ -107,7 +107,7 @@ describe('the waterfall', () => {
 
   it('draws a call that runs up to now', () => {
     const running = scriptIn(eventsOf(begin(), 100, script(), 100, callStart('c1')));
-    expect(waterfallOf(running, 300).rows[0]!.run).toEqual({ left: 0, width: 1 });
+    expect(scriptWaterfall(running, 300).rows[0]!.run).toEqual({ left: 0, width: 1 });
   });
 });
 

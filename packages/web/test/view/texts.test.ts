@@ -2,17 +2,17 @@ import { JsonTextMember } from '@toolscript/core/stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
-import { pathOf, routeOf } from '#web/state/route.ts';
+import { routePath, addressRoute } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
 import { age, argumentSummary, count, dollars, duration, plural } from '#web/view/format.ts';
 import { Highlighter } from '#web/view/highlight.ts';
 import { keptLines, plainLines } from '#web/view/lines.ts';
-import { codeOf, MarkdownBlocks } from '#web/view/markdown-blocks.ts';
+import { blockCode, MarkdownBlocks } from '#web/view/markdown-blocks.ts';
 import { safeUrl } from '#web/view/safe-url.ts';
-import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
+import { imagesIn, recordTable, tablesIn } from '#web/view/table.ts';
 import { visible } from '#web/view/visible.ts';
 import { groupThreads } from '#web/view/thread-groups.ts';
-import { tries } from '../../../core/test/support/some-cases.js';
+import { tries } from '@toolscript/testkit/some-cases';
 
 describe('a string in unfinished JSON', () => {
   it('is a beginning of the whole string after each character, and in the end all of it', () => {
@@ -155,10 +155,10 @@ describe('blocks of Markdown', () => {
     const lines = 'const a = 1;\n'.repeat(1_000);
     const blocks = blocksOf(`some words:\n\`\`\`ts\n${lines}\`\`\`\nmore words`);
     expect(blocks.map(({ fence }) => fence)).toEqual([undefined, '```ts\n', '```ts\n', undefined]);
-    const [first, second] = blocks.slice(1).map(codeOf);
+    const [first, second] = blocks.slice(1).map(blockCode);
     expect([first?.language, second?.language]).toEqual(['ts', 'ts']);
     expect(`${first!.code}\n${second!.code}\n`).toBe(lines);
-    expect(codeOf({ text: '~~~\n```\n~~~', fence: '~~~\n' })).toEqual({ language: '', code: '```' });
+    expect(blockCode({ text: '~~~\n```\n~~~', fence: '~~~\n' })).toEqual({ language: '', code: '```' });
   });
 
   it('know the links that other blocks define, and no footnotes or code', () => {
@@ -188,14 +188,14 @@ describe('addresses of links', () => {
 
 describe('values', () => {
   it('are a table if they are an array of records', () => {
-    expect(tableOf([{ a: 1 }, { b: 2 }])).toEqual({
+    expect(recordTable([{ a: 1 }, { b: 2 }])).toEqual({
       columns: ['a', 'b'],
       rows: [
         [1, undefined],
         [undefined, 2],
       ],
     });
-    for (const value of [[], [1], [{ a: 1 }, null], { a: 1 }, 'x', [[1]]]) expect(tableOf(value)).toBeUndefined();
+    for (const value of [[], [1], [{ a: 1 }, null], { a: 1 }, 'x', [[1]]]) expect(recordTable(value)).toBeUndefined();
     expect(tablesIn({ rows: [{ a: 1 }], other: 2 }).map(({ name }) => name)).toEqual(['rows']);
   });
 
@@ -270,8 +270,8 @@ describe('small texts', () => {
   });
 
   it('an address of the page leads to its view, and back', () => {
-    for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(pathOf(routeOf(path))).toBe(path);
-    expect(routeOf('nothing/here')).toEqual({ page: 'new' });
+    for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(routePath(addressRoute(path))).toBe(path);
+    expect(addressRoute('nothing/here')).toEqual({ page: 'new' });
   });
 });
 

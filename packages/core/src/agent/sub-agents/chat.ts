@@ -1,4 +1,11 @@
-import type { JsonObject, ModelProvider, ModelRequest, OutputItem, ToolCallContext } from '../../protocol/index.js';
+import type {
+  JsonObject,
+  ModelProvider,
+  ModelRequest,
+  OutputItem,
+  ToolCallContext,
+  ToolCallScope,
+} from '../../protocol/index.js';
 import { present } from '../../protocol/json.js';
 import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
@@ -8,8 +15,15 @@ import { readText } from '../compaction.js';
 import { addUsage, ESTIMATE_MARGIN, estimateRequest, RunAccount } from '../run-account.js';
 import type { RunBudget } from '../run-budget.js';
 import type { AgentScope } from '../sub-agent-host.js';
-import { refused } from './limits.js';
-import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
+import { agentRefusal } from './limits.js';
+import {
+  assertApproved,
+  namedFileKeys,
+  readFiles,
+  referencedFiles,
+  type DocumentText,
+  type NamedFiles,
+} from './stored-files.js';
 
 /** Default maximum tokens of an answer in a run with a budget. */
 const DEFAULT_ANSWER_TOKENS = 4096;
@@ -26,14 +40,16 @@ export interface OpenedChatModel {
  */
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
-  openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;
+  openModel?: ((model: string, scope: AgentScope) => Promise<OpenedChatModel>) | undefined;
   /** Returns the text of a saved prompt with its variables replaced, and the prompt's system text. */
-  loadPrompt?: (
-    prompt: string,
-    variables: JsonObject,
-    call: ToolCallContext,
-  ) => Promise<{ text: string; system?: string | undefined }>;
-  documentText?: DocumentText;
+  loadPrompt?:
+    | ((
+        prompt: string,
+        variables: JsonObject,
+        call: ToolCallScope,
+      ) => Promise<{ text: string; system?: string | undefined }>)
+    | undefined;
+  documentText?: DocumentText | undefined;
 }
 
 export interface ChatInput extends NamedFiles {
@@ -49,8 +65,8 @@ export interface ChatInput extends NamedFiles {
 export interface ChatResult {
   text: string;
   value?: unknown;
-  incomplete?: string;
-  usage: { inputTokens: number; outputTokens: number; cost?: number };
+  incomplete?: string | undefined;
+  usage: { inputTokens: number; outputTokens: number; cost?: number | undefined };
 }
 
 /**
@@ -69,15 +85,15 @@ export async function chat(
   const asking = new Chat({ scope, model, call, maxTokens: input.maxTokens, system: prompt.system });
   const text = await asking.say([prompt.text, ...(schema === undefined ? [] : [schema.request])].join('\n\n'));
   if (schema === undefined) return asking.result(text);
-  return asking.result(text, await valueOf(asking, text, schema));
+  return asking.result(text, await validAnswer(asking, text, schema));
 }
 
-async function valueOf(asking: Chat, text: string, schema: AnswerSchema): Promise<{ value: unknown }> {
+async function validAnswer(asking: Chat, text: string, schema: AnswerSchema): Promise<{ value: unknown }> {
   const first = schema.check(text);
   if (first.ok) return { value: first.value };
   const second = schema.check(await asking.say(schema.repair(first.problem)));
   if (second.ok) return { value: second.value };
-  throw refused(
+  throw agentRefusal(
     `The answer of the model does not fit the schema, even after one repair: ${second.problem}. Make the schema simpler, or use a stronger model.`,
   );
 }
@@ -86,10 +102,10 @@ async function openModel(scope: AgentScope, model: string | undefined, ports: Ch
   if (model === undefined || model === scope.provider.model)
     return { provider: scope.provider, prices: scope.agent.prices };
   if (ports.openModel === undefined)
-    throw refused(`This host offers no other model. Omit model to use ${scope.provider.model}.`);
+    throw agentRefusal(`This host offers no other model. Omit model to use ${scope.provider.model}.`);
   const opened = await ports.openModel(model, scope);
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
-    throw refused(
+    throw agentRefusal(
       `The cost of ${model} is not known, so this model cannot be used within the cost budget of this run. Use another model.`,
     );
   return opened;
@@ -101,16 +117,36 @@ async function readPrompt(
   { loadPrompt, documentText }: ChatPorts,
 ): Promise<{ text: string; system: string | undefined }> {
   if ((prompt === undefined) === (text === undefined))
-    throw refused(
+    throw agentRefusal(
       'agents.llm.chat needs either prompt or text. Pass the name of a saved prompt as prompt, or the text as text.',
     );
   if (text !== undefined && variables !== undefined)
-    throw refused('variables belong to a saved prompt. Write the values into text, or name a prompt.');
+    throw agentRefusal('variables belong to a saved prompt. Write the values into text, or name a prompt.');
   if (prompt !== undefined && loadPrompt === undefined)
-    throw refused('This host has no saved prompts. Pass the text of the prompt as text.');
+    throw agentRefusal('This host has no saved prompts. Pass the text of the prompt as text.');
   const said = prompt === undefined ? { text: text! } : await loadPrompt!(prompt, variables ?? {}, call);
-  const files = await readFiles(fileKeysOf(named), documentText, call);
+  if (prompt !== undefined) assertApproved(promptReference(prompt), promptText(said), call.covers);
+  const files = await readFiles(namedFileKeys(named), documentText, call);
   return { text: [...files, said.text].join('\n\n'), system: system ?? ('system' in said ? said.system : undefined) };
+}
+
+/** The texts that the model reads besides its arguments, by their names in an approval. */
+export async function chatReferences(
+  { prompt, variables = {}, ...named }: ChatInput,
+  call: ToolCallScope,
+  { loadPrompt, documentText }: ChatPorts,
+): Promise<Record<string, string>> {
+  const files = await referencedFiles(namedFileKeys(named), documentText, call);
+  if (prompt === undefined || loadPrompt === undefined) return files;
+  return { [promptReference(prompt)]: promptText(await loadPrompt(prompt, variables, call)), ...files };
+}
+
+function promptReference(prompt: string): string {
+  return `the prompt ${JSON.stringify(prompt)}`;
+}
+
+function promptText({ text, system = '' }: { text: string; system?: string | undefined }): string {
+  return JSON.stringify([system, text]);
 }
 
 interface ChatSettings {
@@ -147,7 +183,8 @@ class Chat {
     budget.close();
     this.#count(account);
     call.signal.throwIfAborted();
-    if (read.error !== undefined) throw refused(`The model did not answer: ${read.error.code}: ${read.error.message}`);
+    if (read.error !== undefined)
+      throw agentRefusal(`The model did not answer: ${read.error.code}: ${read.error.message}`);
     this.#incomplete = read.incomplete;
     this.#conversation.push({ type: 'message', id: newId('item'), role: 'assistant', content: read.text });
     return read.text;
@@ -158,7 +195,7 @@ class Chat {
       input_tokens: 0,
       output_tokens: 0,
     };
-    const usage = { inputTokens, outputTokens, ...present({ cost: this.#cost }) };
+    const usage = { inputTokens, outputTokens, cost: this.#cost };
     return { text, ...valued, ...present({ incomplete: this.#incomplete }), usage };
   }
 
@@ -173,13 +210,13 @@ class Chat {
   #reserve(): { request: ModelRequest; budget: RunBudget } {
     const { scope, model, maxTokens, system } = this.#settings;
     const { budget } = scope;
-    const request: ModelRequest = { conversation: [...this.#conversation], ...present({ system }) };
+    const request: ModelRequest = { conversation: [...this.#conversation], system };
     if (!budget.isLimited)
       return { request: { ...request, ...present({ maxOutputTokens: maxTokens }) }, budget: budget.reserve({}) };
     const input = Math.ceil(estimateRequest(request) * ESTIMATE_MARGIN);
     const room = answerRoom(budget, input, model.prices);
     if (room < MIN_ANSWER_TOKENS)
-      throw refused('The budget of this run has no room for another answer of a model. Work with what is known.');
+      throw agentRefusal('The budget of this run has no room for another answer of a model. Work with what is known.');
     const maxOutputTokens = Math.min(maxTokens ?? DEFAULT_ANSWER_TOKENS, room);
     return {
       request: { ...request, maxOutputTokens },

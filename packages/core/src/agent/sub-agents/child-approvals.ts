@@ -20,7 +20,7 @@ function now(ask: ApprovalCallback | undefined): ApprovalCallback {
   return async (request: ApprovalRequest) => {
     const answer = await ask?.(request);
     if (answer !== undefined && answer !== 'suspend') return answer;
-    // defence: calls-of-sub-agents-are-decided, without it: return 'approve';
+    // defence: calls-of-sub-agents-are-decided
     throw new ToolCallError(
       'ApprovalDeniedError',
       `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and the call cannot wait for a later decision. Make the call without a sub-agent. The host can also allow ${request.tool} with a rule.`,

@@ -1,12 +1,11 @@
 import {
-  eventIdOf,
+  eventId,
   RunInterruption,
   type EventPayload,
   type RunIdentity,
   type StreamEvent,
   type Usage,
 } from '../../protocol/index.js';
-import { present } from '../../protocol/json.js';
 import type { AnswerSchema } from '../answer-schema.js';
 import { FinalText } from '../final-text.js';
 import { HarmlessScripts } from '../harmless-scripts.js';
@@ -22,12 +21,12 @@ export interface ChildReport {
   agent: string;
   status: ChildStatus;
   /** The text of the last answer. */
-  answer?: string;
+  answer?: string | undefined;
   /** The answer as a JSON value that fits the schema. */
   value?: unknown;
   /** The reason why the sub-agent did not complete. */
-  problem?: string;
-  usage: { inputTokens: number; outputTokens: number; calls: number; cost?: number };
+  problem?: string | undefined;
+  usage: { inputTokens: number; outputTokens: number; calls: number; cost?: number | undefined };
 }
 
 /** The stored facts of a sub-agent: its `agent_start`. */
@@ -68,9 +67,9 @@ export class ChildRun {
   #work: Promise<void> | undefined;
   #cancelReason: string | undefined;
   #onCancelled = (): void => {};
-  readonly #cancelled = new Promise<void>((resolve) => (this.#onCancelled = resolve));
+  readonly #cancellation = new Promise<void>((resolve) => (this.#onCancelled = resolve));
   /** The number of events whose usage was counted. */
-  #counted: number;
+  #countedEvents: number;
   #player: ChildPlayer | undefined;
 
   constructor(settings: ChildSettings) {
@@ -80,7 +79,7 @@ export class ChildRun {
     this.identity = { runId: start.agent_run_id, threadId, turnId, parentRunId: runId };
     this.#settings = settings;
     this.#events = [...earlier];
-    this.#counted = earlier.length;
+    this.#countedEvents = earlier.length;
   }
 
   /** Whether the sub-agent has ended, and needs no further prompt for a valid answer. */
@@ -112,7 +111,7 @@ export class ChildRun {
   }
 
   /** Resolves when the sub-agent has ended, is suspended, or is interrupted. */
-  get stopped(): Promise<void> {
+  get untilStopped(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
 
@@ -122,11 +121,11 @@ export class ChildRun {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    await Promise.race([this.stopped, aborted]);
+    await Promise.race([this.untilStopped, aborted]);
     // A suspended sub-agent does not resume while its parent runs. Either it is cancelled, or the parent is suspended.
     if (!signal.aborted && this.isWaiting) {
-      await Promise.race([this.#cancelled, aborted]);
-      await Promise.race([this.stopped, aborted]);
+      await Promise.race([this.#cancellation, aborted]);
+      await Promise.race([this.untilStopped, aborted]);
     }
   }
 
@@ -197,7 +196,7 @@ export class ChildRun {
     const timestamp = Date.now();
     const seq = this.#events.length;
     const { runId, threadId, turnId } = this.identity;
-    const envelope = { event_id: eventIdOf(runId, seq), run_id: runId, thread_id: threadId, turn_id: turnId };
+    const envelope = { event_id: eventId(runId, seq), run_id: runId, thread_id: threadId, turn_id: turnId };
     this.#events.push({ ...envelope, seq, timestamp, payload });
     this.#settings.scope.emit({ type: 'agent_event', agent_run_id: runId, seq, timestamp, event: payload });
   }
@@ -248,8 +247,8 @@ export class ChildRun {
    * sub-agents.
    */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
-    const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
-    this.#counted = this.#events.length;
+    const { usage, cost } = spentIn(this.#payloads.slice(this.#countedEvents));
+    this.#countedEvents = this.#events.length;
     return { usage, cost: cost === 0 ? undefined : cost };
   }
 
@@ -257,7 +256,7 @@ export class ChildRun {
     const { usage, cost, calls } = spentIn(this.#payloads);
     const { agent_run_id: runId, agent } = this.start;
     const { input_tokens: inputTokens, output_tokens: outputTokens } = usage ?? { input_tokens: 0, output_tokens: 0 };
-    const used = { inputTokens, outputTokens, calls, ...present({ cost: cost === 0 ? undefined : cost }) };
+    const used = { inputTokens, outputTokens, calls, cost: cost === 0 ? undefined : cost };
     return { runId, agent, ...this.#result(), usage: used };
   }
 
@@ -266,12 +265,14 @@ export class ChildRun {
     const done = this.#payloads.findLast((payload) => payload.type === 'response_done');
     const status = done?.type === 'response_done' && done.status !== 'suspended' ? done.status : 'failed';
     const answer = this.#answer === '' ? {} : { answer: this.#answer };
-    if (status === 'completed') return this.#completed(answer);
+    if (status === 'completed') return this.#completedReport(answer);
     const reason = done?.type === 'response_done' ? done.incomplete_reason : undefined;
     return { status, ...answer, problem: this.#problem(status, reason) };
   }
 
-  #completed(answer: { answer?: string }): Pick<ChildReport, 'status' | 'answer' | 'value' | 'problem'> {
+  #completedReport(answer: {
+    answer?: string | undefined;
+  }): Pick<ChildReport, 'status' | 'answer' | 'value' | 'problem'> {
     const checked = this.#settings.schema?.check(this.#answer);
     if (checked === undefined) return { status: 'completed', ...answer };
     if (checked.ok) return { status: 'completed', ...answer, value: checked.value };

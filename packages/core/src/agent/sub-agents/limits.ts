@@ -35,12 +35,12 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
   if (left === Number.POSITIVE_INFINITY) return asked;
   // defence: children-within-the-budget-of-their-parent
   if (asked !== undefined && asked > left)
-    throw refused(
+    throw agentRefusal(
       `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Request at most ${left}.`,
     );
   const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
   if (given > 0) return given;
-  throw refused(
+  throw agentRefusal(
     `The rest of this run's budget (${figure}) is too small for a sub-agent. Do the work without a sub-agent.`,
   );
 }
@@ -48,27 +48,27 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
 /** Counts the sub-agents of a run, at all levels. */
 export class AgentCount {
   readonly #max: number;
-  #launched = 0;
+  #launchedCount = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
   add(count: number): void {
-    this.#launched += count;
+    this.#launchedCount += count;
   }
 
   /** Counts one launch. Throws a `ToolCallError` if the limit is reached. */
   take(): void {
     // defence: number-of-sub-agents
-    if (this.#launched >= this.#max)
-      throw refused(
+    if (this.#launchedCount >= this.#max)
+      throw agentRefusal(
         `A run may launch ${this.#max} sub-agents at all levels together (maxAgents), and this run has launched all of them. Do the rest without sub-agents.`,
       );
-    this.#launched += 1;
+    this.#launchedCount += 1;
   }
 }
 
-export function refused(message: string): ToolCallError {
+export function agentRefusal(message: string): ToolCallError {
   return new ToolCallError('ToolExecutionError', message);
 }

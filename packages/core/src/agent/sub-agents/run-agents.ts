@@ -1,7 +1,13 @@
-import { RunInterruption, subAgentEvent, type ModelProvider, type StreamEvent } from '../../protocol/index.js';
+import {
+  RunInterruption,
+  subAgentEvent,
+  type ModelProvider,
+  type StreamEvent,
+  type ToolCallContext,
+} from '../../protocol/index.js';
 import { present } from '../../protocol/json.js';
 import { didYouMean } from '../../text/nearest-names.js';
-import { newId } from '../../text/crypto.js';
+import { newId, sha256 } from '../../text/crypto.js';
 import type { AgentConfig } from '../agent-config.js';
 import { answerSchema } from '../answer-schema.js';
 import { recoverRun, resumeRun, runAgent } from '../run-agent.js';
@@ -11,8 +17,8 @@ import { spentIn } from '../spent.js';
 import type { AgentScope, OpenSubAgents, SubAgentHost } from '../sub-agent-host.js';
 import { decidedNow } from './child-approvals.js';
 import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
-import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
-import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
+import { dividedBudget, agentRefusal, type AgentCount, type AskedBudget } from './limits.js';
+import { namedFileKeys, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
 /** The agent that a sub-agent runs, and its provider. */
 export interface OpenedSubAgent {
@@ -57,6 +63,7 @@ interface LaunchingCall {
   readonly callId: string;
   readonly scriptId: string | undefined;
   readonly idempotencyKey: string;
+  readonly covers?: ToolCallContext['covers'];
 }
 
 /**
@@ -67,9 +74,9 @@ export class RunAgents implements OpenSubAgents {
   readonly #settings: RunAgentsSettings;
   readonly #children = new Map<string, ChildRun>();
   readonly #budgets = new Map<string, RunBudget>();
-  #closed: 'ended' | 'interrupted' | undefined;
+  #closeReason: 'ended' | 'interrupted' | undefined;
   /** The sub-agents that calls wait for, by the ids of the calls. */
-  readonly #awaited = new Map<string, ChildRun>();
+  readonly #awaitedAgents = new Map<string, ChildRun>();
   #watching: NodeJS.Timeout | undefined;
   #isSuspending = false;
 
@@ -87,7 +94,7 @@ export class RunAgents implements OpenSubAgents {
     const child = this.#children.get(runId);
     if (child !== undefined) return child;
     const known = [...this.#children.keys()];
-    throw refused(
+    throw agentRefusal(
       `This run has launched no sub-agent ${JSON.stringify(runId)}.${didYouMean(runId, known) || ' Use the runId that agents.launch.async returned in the same run.'}`,
     );
   }
@@ -96,39 +103,39 @@ export class RunAgents implements OpenSubAgents {
   async launch(launch: Launch, call: LaunchingCall, isDetached: boolean): Promise<ChildRun> {
     // defence: one-sub-agent-for-each-call
     const before = [...this.#children.values()].find(({ start }) => start.key === call.idempotencyKey);
-    if (before !== undefined) return this.#started(before);
+    if (before !== undefined) return this.#startChild(before);
     const slug = launch.agent ?? this.scope.agent.slug;
     this.#checkDepth();
     const opened = await this.#open(slug);
-    await this.#filesOf(fileKeysOf(launch));
+    const files = await this.#fileBlocks(namedFileKeys(launch), call);
     await this.scope.answerArrived();
-    const start = this.#startOf({ ...launch, agent: slug }, call, { isDetached, opened });
+    const start = this.#agentStart({ ...launch, agent: slug }, call, { isDetached, opened, files });
     this.#settings.lineage.count.take();
     const child = this.#add(start, []);
     this.scope.emit(start);
     // Stores the start before the sub-agent works, so that a process that recovers the run finds the sub-agent.
     await this.scope.flush();
-    return this.#started(child);
+    return this.#startChild(child);
   }
 
   /** Resolves when a sub-agent has ended or is interrupted, or the signal aborts. */
   async whenOver(child: ChildRun, { callId, signal }: { callId: string; signal: AbortSignal }): Promise<void> {
-    this.#awaited.set(callId, child);
+    this.#awaitedAgents.set(callId, child);
     if (child.isWaiting) this.#watch();
     await child.whenOver(signal);
-    this.#awaited.delete(callId);
+    this.#awaitedAgents.delete(callId);
   }
 
   async close(how: 'ended' | 'interrupted'): Promise<void> {
-    if (this.#closed !== undefined) return;
-    this.#closed = how;
+    if (this.#closeReason !== undefined) return;
+    this.#closeReason = how;
     clearInterval(this.#watching);
     const children = [...this.#children.values()];
     for (const child of children) {
       if (how === 'interrupted') child.interrupt();
       else this.#end(child);
     }
-    await Promise.all(children.map((child) => child.stopped));
+    await Promise.all(children.map((child) => child.untilStopped));
     this.#settings.onClosed();
   }
 
@@ -136,12 +143,12 @@ export class RunAgents implements OpenSubAgents {
     child.end();
     // The sub-agent was suspended when this run started. It resumes only to end, so that its suspended script does not
     // stay in the store.
-    if (child.isWaiting) this.#started(child);
+    if (child.isWaiting) this.#startChild(child);
   }
 
   #restore(start: AgentStart, events: readonly StreamEvent[]): void {
     const child = this.#add(start, events);
-    if (start.detached) this.#started(child);
+    if (start.detached) this.#startChild(child);
   }
 
   #add(start: AgentStart, earlier: readonly StreamEvent[]): ChildRun {
@@ -159,7 +166,7 @@ export class RunAgents implements OpenSubAgents {
     return child;
   }
 
-  #started(child: ChildRun): ChildRun {
+  #startChild(child: ChildRun): ChildRun {
     if (child.isOver || child.isWorking) return child;
     const budget = this.#budgets.get(child.start.agent_run_id)!;
     void child.run(this.#player(child, budget), () => {
@@ -175,7 +182,7 @@ export class RunAgents implements OpenSubAgents {
     const { signal, harness } = this.scope;
     return (
       this.#isSuspending ||
-      this.#closed === 'interrupted' ||
+      this.#closeReason === 'interrupted' ||
       signal.reason instanceof RunInterruption ||
       isClosed(harness)
     );
@@ -185,7 +192,7 @@ export class RunAgents implements OpenSubAgents {
     const { lineage, maxDepth } = this.#settings;
     // defence: depth-of-sub-agents
     if (lineage.depth < maxDepth) return;
-    throw refused(
+    throw agentRefusal(
       `Sub-agents may be nested ${maxDepth} levels deep (maxDepth), and this one is at level ${lineage.depth}. Do the work here.`,
     );
   }
@@ -195,38 +202,41 @@ export class RunAgents implements OpenSubAgents {
     if (slug === agent.slug) return { agent, provider };
     const { openAgent } = this.#settings;
     if (openAgent === undefined)
-      throw refused(`This host cannot launch the agent ${JSON.stringify(slug)}. Omit agent to launch ${agent.slug}.`);
+      throw agentRefusal(
+        `This host cannot launch the agent ${JSON.stringify(slug)}. Omit agent to launch ${agent.slug}.`,
+      );
     try {
       return await openAgent(slug, this.scope);
     } catch (error) {
-      throw refused(error instanceof Error ? error.message : String(error));
+      throw agentRefusal(error instanceof Error ? error.message : String(error));
     }
   }
 
-  #startOf(
+  #agentStart(
     { agent, task, tools, budget: asked = {}, schema, ...named }: Launch & { agent: string },
     { callId, scriptId, idempotencyKey }: LaunchingCall,
-    { isDetached, opened }: { isDetached: boolean; opened: OpenedSubAgent },
+    { isDetached, opened, files }: { isDetached: boolean; opened: OpenedSubAgent; files: readonly string[] },
   ): AgentStart {
     const { scope, lineage } = this.#settings;
     const { tokenBudget, costBudget, prices } = opened.agent;
     const own = agent === scope.agent.slug ? {} : { tokens: tokenBudget, cost: costBudget };
-    const budget = dividedBudget(scope.budget, { ...within(own, scope.budget), ...present(asked) });
+    const budget = dividedBudget(scope.budget, { ...asked, ...smallest(asked, own, scope.budget) });
     if (budget.cost !== undefined && prices === undefined)
-      throw refused(
+      throw agentRefusal(
         `The agent ${agent} has no prices, so its cost cannot be limited. Launch another agent. The host can set prices in the agent's file.`,
       );
-    const fileKeys = fileKeysOf(named);
+    const fileKeys = namedFileKeys(named);
     const endsAt = asked.timeMs === undefined ? lineage.endsAt : earlier(Date.now() + asked.timeMs, lineage.endsAt);
     return {
       type: 'agent_start',
       agent_run_id: newId('run'),
       call_id: callId,
-      ...present({ script_id: scriptId, schema }),
+      script_id: scriptId,
+      schema,
       key: idempotencyKey,
       agent,
       task,
-      ...(fileKeys.length === 0 ? {} : { file_keys: fileKeys }),
+      ...(fileKeys.length === 0 ? {} : { file_keys: fileKeys, files_sha256: filesHash(files) }),
       tools: this.#toolsFor(tools, opened.agent),
       depth: lineage.depth + 1,
       detached: isDetached,
@@ -240,7 +250,7 @@ export class RunAgents implements OpenSubAgents {
     const missing = asked?.find((name) => !own.includes(name));
     // defence: tools-within-those-of-the-parent
     if (missing !== undefined)
-      throw refused(
+      throw agentRefusal(
         `A sub-agent may have only tools of the run that launches it, and this run has no tool ${JSON.stringify(missing)}.${didYouMean(missing, own) || ' catalog.list() lists the tools of this run.'}`,
       );
     const limit = agent.slug === this.scope.agent.slug ? undefined : agent.tools;
@@ -250,7 +260,7 @@ export class RunAgents implements OpenSubAgents {
   #player(child: ChildRun, budget: RunBudget): ChildPlayer {
     const { start, identity } = child;
     const { runId, threadId, turnId } = identity;
-    const input = () => this.#inputOf(start);
+    const input = () => this.#startInput(start);
     const { storeIsWhole, decisions } = this.scope;
     const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
     const names = { runId, threadId, turnId };
@@ -272,19 +282,24 @@ export class RunAgents implements OpenSubAgents {
     };
   }
 
-  async #inputOf({ file_keys: fileKeys = [], task, schema }: AgentStart): Promise<string> {
+  async #startInput({ file_keys: fileKeys = [], files_sha256: hash, task, schema }: AgentStart): Promise<string> {
     const request = schema === undefined ? [] : [answerSchema(schema).request];
-    return [...(await this.#filesOf(fileKeys)), task, ...request].join('\n\n');
+    const files = await this.#fileBlocks(fileKeys);
+    // defence: sub-agents-read-the-launched-texts
+    if (hash !== undefined && hash !== filesHash(files))
+      throw agentRefusal('A file of this sub-agent was changed after the launch. Launch the sub-agent again.');
+    return [...files, task, ...request].join('\n\n');
   }
 
-  #filesOf(fileKeys: readonly string[]): Promise<string[]> {
-    const { app, principal, identity } = this.scope;
-    return readFiles(fileKeys, this.#settings.documentText, { app, principal, threadId: identity.threadId });
+  #fileBlocks(fileKeys: readonly string[], { covers }: Pick<LaunchingCall, 'covers'> = {}): Promise<string[]> {
+    const { options, identity } = this.scope;
+    const { app, principal } = options;
+    return readFiles(fileKeys, this.#settings.documentText, { app, principal, threadId: identity.threadId, covers });
   }
 
   async #optionsFor(start: AgentStart, budget: RunBudget, signal: AbortSignal) {
     const { scope, lineage, openChild } = this.#settings;
-    const { mode, limits, app, principal, context, loadImage } = scope;
+    const { mode, loadImage, options } = scope;
     const path = [...lineage.path, start.agent];
     const below = { depth: start.depth, count: lineage.count, endsAt: start.budget.ends_at, path };
     const subAgents: SubAgentHost = {
@@ -294,17 +309,15 @@ export class RunAgents implements OpenSubAgents {
       open: (ofChild) => openChild(ofChild, below),
     };
     return {
+      ...options,
       ...(await this.#open(start.agent)),
       harness: scope.harness.narrowed(start.tools),
       mode,
-      limits,
-      approvals: this.#mayWait ? scope.approvals : decidedNow(scope.approvals ?? scope.harness.approvals),
-      app,
-      context,
+      approvals: this.#mayWait ? options.approvals : decidedNow(options.approvals ?? scope.harness.approvals),
       signal,
       subAgents,
       flushEvents: () => scope.flush(),
-      ...present({ principal, loadImage }),
+      ...present({ loadImage }),
     };
   }
 
@@ -322,7 +335,7 @@ export class RunAgents implements OpenSubAgents {
    */
   #watch(): void {
     this.#watching ??= setInterval(() => {
-      const blocked = [...this.#awaited.values()].filter((child) => child.isWaiting).length;
+      const blocked = [...this.#awaitedAgents.values()].filter((child) => child.isWaiting).length;
       const calls = this.scope.runningCalls();
       if (this.#isInterrupted) clearInterval(this.#watching);
       else if (blocked > 0 && blocked === calls) this.#suspend();
@@ -346,13 +359,15 @@ function decisionsFor(events: readonly StreamEvent[], decisions: AgentScope['dec
   return Object.fromEntries(Object.entries(decisions).filter(([id]) => ids.includes(id)));
 }
 
-/** An agent's own budget, up to the rest of the parent's budget. */
-function within(own: AskedBudget, parent: RunBudget): AskedBudget {
-  const { tokens, cost } = own;
-  return present({
-    tokens: tokens === undefined ? undefined : Math.min(tokens, parent.left('tokens')),
-    cost: cost === undefined ? undefined : Math.min(cost, parent.left('cost')),
-  });
+/** The smaller of what a launch requests and the agent's own budget, which is at most the rest of the parent's budget. */
+function smallest(asked: AskedBudget, own: AskedBudget, parent: RunBudget): AskedBudget {
+  const least = (figure: 'tokens' | 'cost'): number | undefined => {
+    const limit = own[figure];
+    if (limit === undefined) return asked[figure];
+    // defence: own-budget-of-an-agent
+    return Math.min(limit, asked[figure] ?? parent.left(figure));
+  };
+  return { tokens: least('tokens'), cost: least('cost') };
 }
 
 function earlier(first: number, second: number | undefined): number {
@@ -381,10 +396,14 @@ function startedIn(events: readonly StreamEvent[]): [AgentStart, StreamEvent[]][
 }
 
 /** The number of sub-agents that appear in stored events, at all levels. */
-export function countStarted(events: readonly StreamEvent[]): number {
+export function countStartedAgents(events: readonly StreamEvent[]): number {
   const count = (payload: { type: string; event?: unknown }): number => {
     if (payload.type === 'agent_event') return count(payload.event as { type: string });
     return payload.type === 'agent_start' ? 1 : 0;
   };
   return events.reduce((sum, { payload }) => sum + count(payload), 0);
+}
+
+function filesHash(files: readonly string[]): string {
+  return sha256(files.join('\n'));
 }

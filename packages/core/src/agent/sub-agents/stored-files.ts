@@ -1,5 +1,7 @@
 import type { ToolCallScope } from '../../protocol/index.js';
-import { refused } from './limits.js';
+import type { CoveredPart } from '../../protocol/covered-part.js';
+import { sha256 } from '../../text/crypto.js';
+import { agentRefusal } from './limits.js';
 
 /** Returns the text of a stored document, as a model may read it. */
 export type DocumentText = (fileKey: string, call: ToolCallScope) => Promise<string>;
@@ -16,7 +18,7 @@ export interface NamedFiles {
 const MAX_CHARACTERS = 1_000_000;
 
 /** The keys of the files, without duplicates. */
-export function fileKeysOf({ fileKey, fileKeys = [] }: NamedFiles): string[] {
+export function namedFileKeys({ fileKey, fileKeys = [] }: NamedFiles): string[] {
   return [...new Set([...(fileKey === undefined ? [] : [fileKey]), ...fileKeys])];
 }
 
@@ -27,21 +29,50 @@ export function fileKeysOf({ fileKey, fileKeys = [] }: NamedFiles): string[] {
 export async function readFiles(
   keys: readonly string[],
   documentText: DocumentText | undefined,
-  call: ToolCallScope,
+  call: ToolCallScope & { readonly covers?: readonly CoveredPart[] | undefined },
 ): Promise<string[]> {
   if (keys.length === 0) return [];
   if (documentText === undefined)
-    throw refused('This host stores no files under keys. Write the content of the files into text or task.');
-  const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
+    throw agentRefusal('This host stores no files under keys. Write the content of the files into text or task.');
+  const read = async (key: string): Promise<string> => {
+    const text = await documentText(key, call);
+    assertApproved(fileReference(key), text, call.covers);
+    return fileBlock(key, text);
+  };
+  const texts = await Promise.all(keys.map(read));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;
-  throw refused(
+  throw agentRefusal(
     `The files have ${characters} characters together; a model may read ${MAX_CHARACTERS}. Name fewer files, or save the parts that the model needs as a smaller file.`,
   );
 }
 
+/** The name of a file in an approval. */
+function fileReference(key: string): string {
+  return `the file ${JSON.stringify(key)}`;
+}
+
+/** The texts of the files as a model reads them, by their names in an approval. */
+export async function referencedFiles(
+  keys: readonly string[],
+  documentText: DocumentText | undefined,
+  call: ToolCallScope,
+): Promise<Record<string, string>> {
+  if (documentText === undefined) return {};
+  const texts = keys.map(async (key) => [fileReference(key), await documentText(key, call)] as const);
+  return Object.fromEntries(await Promise.all(texts));
+}
+
+/** Throws a `ToolCallError` if the text is not the one that a user approved. */
+export function assertApproved(what: string, text: string, covers: readonly CoveredPart[] | undefined): void {
+  const approved = covers?.find((part) => part.what === what);
+  // defence: models-read-the-approved-texts
+  if (approved !== undefined && approved.sha256 !== sha256(text))
+    throw agentRefusal(`${what} was changed after the call was approved. Make the call again.`);
+}
+
 /** A block with the text of a file. The text cannot end its block. */
-function blockOf(key: string, text: string): string {
+function fileBlock(key: string, text: string): string {
   let tag = 'file';
   // defence: file-blocks-cannot-end-themselves
   while (text.includes(`</${tag}`)) tag += '-x';

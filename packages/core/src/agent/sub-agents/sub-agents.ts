@@ -1,32 +1,32 @@
 import { z } from 'zod';
 import type { HarnessOptions } from '../../harness/index.js';
 import { defineTool } from '../../tools/index.js';
-import type { Tool, ToolCallContext } from '../../protocol/index.js';
-import { present } from '../../protocol/json.js';
+import type { Tool, ToolCallContext, ToolCallScope } from '../../protocol/index.js';
+import { previewText } from '../../text/preview-text.js';
 import { schemaProblem } from '../answer-schema.js';
 import type { AgentScope, SubAgentHost } from '../sub-agent-host.js';
-import { chat, type ChatPorts } from './chat.js';
+import { chat, chatReferences, type ChatPorts } from './chat.js';
 import type { ChildReport, ChildRun } from './child-run.js';
-import { AgentCount, MAX_AGENTS, MAX_DEPTH, refused } from './limits.js';
-import { fileKeysOf } from './stored-files.js';
-import { countStarted, RunAgents, type Launch, type Lineage, type OpenedSubAgent } from './run-agents.js';
+import { AgentCount, MAX_AGENTS, MAX_DEPTH, agentRefusal } from './limits.js';
+import { namedFileKeys, referencedFiles, type DocumentText } from './stored-files.js';
+import { countStartedAgents, RunAgents, type Launch, type Lineage, type OpenedSubAgent } from './run-agents.js';
 
 export interface SubAgentOptions extends ChatPorts {
   /**
    * Opens an agent by its slug. Throws an error whose message names the cause. Default: a run launches only its own
    * agent.
    */
-  openAgent?: (slug: string, scope: AgentScope) => Promise<OpenedSubAgent>;
+  openAgent?: ((slug: string, scope: AgentScope) => Promise<OpenedSubAgent>) | undefined;
   /** Maximum number of levels of sub-agents. Default 3. */
-  maxDepth?: number;
+  maxDepth?: number | undefined;
   /** Maximum number of sub-agents of one run, at all levels together. Default 20. */
-  maxAgents?: number;
+  maxAgents?: number | undefined;
   /**
    * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. If this
    * option is false, or the harness has no store, a sub-agent's call is denied if nobody decides at once. Default
    * false.
    */
-  waitsForDecisions?: boolean;
+  waitsForDecisions?: boolean | undefined;
 }
 
 /** Sub-agents: their tools for a harness, and the port for the runs of that harness. */
@@ -53,15 +53,15 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
   const find = ({ runId }: ToolCallContext): RunAgents => {
     const found = runId === undefined ? undefined : runs.get(runId);
     if (found !== undefined) return found;
-    throw refused(
+    throw agentRefusal(
       'Only the run of an agent can use sub-agents and models. Make this call in a conversation with an agent.',
     );
   };
   return {
-    tools: Object.freeze([chatTool(find, options), ...launchTools(find), ...handleTools(find)]),
+    tools: Object.freeze([chatTool(find, options), ...launchTools(find, documentText), ...handleTools(find)]),
     open: (scope) => {
       const count = new AgentCount(maxAgents);
-      count.add(countStarted(scope.earlier));
+      count.add(countStartedAgents(scope.earlier));
       return open(scope, { depth: 0, path: [], count, endsAt: undefined });
     },
   };
@@ -125,6 +125,7 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
     }),
     effect: 'external',
     idempotent: true,
+    references: (input, scope) => chatReferences(input, scope, ports),
     execute: (input, call) => {
       assertSchema(input.schema);
       return chat(find(call).scope, input, call, ports);
@@ -149,8 +150,14 @@ const LaunchSchema = z.strictObject({
   schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
 });
 
-function launchTools(find: FindRun): Tool[] {
-  const common = { input: LaunchSchema, effect: 'external', idempotent: true, preview: previewOf } as const;
+function launchTools(find: FindRun, documentText: DocumentText | undefined): Tool[] {
+  const common = {
+    input: LaunchSchema,
+    effect: 'external',
+    idempotent: true,
+    preview: launchPreview,
+    references: (input: Launch, scope: ToolCallScope) => referencedFiles(namedFileKeys(input), documentText, scope),
+  } as const;
   const launch = (input: Launch, call: ToolCallContext, isDetached: boolean): Promise<ChildRun> => {
     assertSchema(input.schema);
     return find(call).launch(input, call, isDetached);
@@ -195,7 +202,7 @@ function handleTools(find: FindRun): Tool[] {
       execute: async ({ runId, waitMs }, call) => {
         const run = find(call);
         const child = run.child(runId);
-        await endOf(run, child, call, waitMs);
+        await waitForChild(run, child, call, waitMs);
         return child.report();
       },
     }),
@@ -210,7 +217,7 @@ function handleTools(find: FindRun): Tool[] {
       execute: async ({ runId }, call) => {
         const child = find(call).child(runId);
         child.cancel('The run that launched the sub-agent has cancelled it.');
-        await child.stopped;
+        await child.untilStopped;
         return child.report();
       },
     }),
@@ -226,10 +233,12 @@ async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallCon
   await run.whenOver(child, call);
   signal.removeEventListener('abort', cancel);
   if (child.isOver) return child.report();
-  throw refused('The run was interrupted while this sub-agent worked. The sub-agent continues when the run continues.');
+  throw agentRefusal(
+    'The run was interrupted while this sub-agent worked. The sub-agent continues when the run continues.',
+  );
 }
 
-async function endOf(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {
+async function waitForChild(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {
   const stop = new AbortController();
   const timer = waitMs === undefined ? undefined : setTimeout(() => stop.abort(), waitMs);
   await run.whenOver(child, { callId: call.callId, signal: AbortSignal.any([call.signal, stop.signal]) });
@@ -238,16 +247,20 @@ async function endOf(run: RunAgents, child: ChildRun, call: ToolCallContext, wai
 
 function assertSchema(schema: unknown): void {
   const problem = schema === undefined ? undefined : schemaProblem(schema);
-  if (problem !== undefined) throw refused(`schema cannot be used: ${problem}`);
+  if (problem !== undefined) throw agentRefusal(`schema cannot be used: ${problem}`);
 }
 
-function previewOf({ agent, task, tools, budget, ...named }: Launch): string {
-  const files = fileKeysOf(named).map((key) => JSON.stringify(key));
-  const facts = present({
-    files: files.length === 0 ? undefined : files.join(', '),
-    agent,
-    tools: tools?.join(', '),
-    budget: budget && JSON.stringify(budget),
+function launchPreview({ agent, task, tools, budget, schema, ...named }: Launch): string {
+  const files = namedFileKeys(named).map((key) => JSON.stringify(key));
+  return previewText({
+    title: 'launch a sub-agent',
+    facts: {
+      agent,
+      tools: tools?.join(', '),
+      files: files.length === 0 ? undefined : files.join(', '),
+      budget: budget && JSON.stringify(budget),
+      schema: schema && JSON.stringify(schema),
+    },
+    texts: { task },
   });
-  return [task, ...Object.entries(facts).map(([name, fact]) => `${name}: ${fact}`)].join('\n');
 }

@@ -2,20 +2,20 @@ import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
 import {
-  argumentsOf,
-  countOf,
-  failureOf,
+  wireArguments,
+  wireCount,
+  wireFailure,
   isJsonObject,
   isMembers,
-  listOf,
-  membersOf,
-  nameOf,
-  textOf,
+  wireList,
+  wireMembers,
+  wireName,
+  wireText,
   without,
   withoutNulls,
   type Members,
 } from '../wire-values.js';
-import { hostedResultOf, incompleteReasonOf, kindOf, usageOf, type BlockKind } from './wire.js';
+import { hostedResult, messagesIncompleteReason, blockKind, messagesUsage, type BlockKind } from './wire.js';
 
 interface Block {
   readonly kind: BlockKind;
@@ -50,38 +50,38 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   }
 
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
-    return membersOf(data).type === 'content_block_delta';
+    return wireMembers(data).type === 'content_block_delta';
   }
 
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
-    const event = membersOf(data);
-    switch (nameOf(event.type) ?? name) {
+    const event = wireMembers(data);
+    switch (wireName(event.type) ?? name) {
       case 'message_start':
-        return this.#begin(membersOf(event.message));
+        return this.#begin(wireMembers(event.message));
       case 'content_block_start':
-        return this.#announce(this.#indexOf(event, 1), membersOf(event.content_block));
+        return this.#announce(this.#blockIndex(event, 1), wireMembers(event.content_block));
       case 'content_block_delta':
-        return this.#readDelta(this.#blocks.get(this.#indexOf(event, 0)), membersOf(event.delta));
+        return this.#readDelta(this.#blocks.get(this.#blockIndex(event, 0)), wireMembers(event.delta));
       case 'content_block_stop':
-        return this.#stopBlock(this.#blocks.get(this.#indexOf(event, 0)));
+        return this.#stopBlock(this.#blocks.get(this.#blockIndex(event, 0)));
       case 'message_delta':
         return this.#readStop(event);
       case 'message_stop':
         return this.#end();
       case 'error':
-        return this.#writer.fail(failureOf(event.error ?? event));
+        return this.#writer.fail(wireFailure(event.error ?? event));
       default:
-        if (event.type === undefined && isMembers(event.error)) this.#writer.fail(failureOf(event.error));
+        if (event.type === undefined && isMembers(event.error)) this.#writer.fail(wireFailure(event.error));
     }
   }
 
   readWhole(data: unknown): void {
-    const message = membersOf(data);
-    if (!Array.isArray(message.content)) return this.#writer.fail(failureOf(message.error ?? data));
+    const message = wireMembers(data);
+    if (!Array.isArray(message.content)) return this.#writer.fail(wireFailure(message.error ?? data));
     this.#begin(message);
-    for (const [index, block] of listOf(message.content).map(membersOf).entries()) {
+    for (const [index, block] of wireList(message.content).map(wireMembers).entries()) {
       this.#openBlock(index, block);
-      this.#stopBlock(this.#blocks.get(index), argumentsOf(block.input));
+      this.#stopBlock(this.#blocks.get(index), wireArguments(block.input));
     }
     this.#readStop({ delta: message });
     this.#end();
@@ -98,18 +98,18 @@ export class AnthropicMessagesDecoder implements WireDecoder {
 
   #begin(message: Members): void {
     this.#stop = { ...this.#stop, ...withoutNulls({ container: message.container }) };
-    this.#writer.begin(withoutNulls({ response_id: nameOf(message.id), model: nameOf(message.model) }));
-    this.#addUsage(membersOf(message.usage));
+    this.#writer.begin(withoutNulls({ response_id: wireName(message.id), model: wireName(message.model) }));
+    this.#addUsage(wireMembers(message.usage));
   }
 
   #addUsage(usage: Members): void {
     this.#usage = { ...this.#usage, ...withoutNulls(usage) };
-    this.#writer.usage(usageOf(this.#usage));
+    this.#writer.usage(messagesUsage(this.#usage));
   }
 
   /** An event without an index concerns the last block, or starts the next one. */
-  #indexOf(event: Members, step: 0 | 1): number {
-    return countOf(event.index) ?? this.#last + step;
+  #blockIndex(event: Members, step: 0 | 1): number {
+    return wireCount(event.index) ?? this.#last + step;
   }
 
   /**
@@ -119,24 +119,24 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     const known = this.#blocks.get(index);
     // defence: stopped-call-announced-again
     if (known?.kind === 'tool_use' && known.stopped && known.members.id === wire.id) return;
-    // defence: open-call-announced-again, without it: this.#stopBlock(known);
+    // defence: open-call-announced-again
     if (known?.stopped === false) known.item.supersede();
     this.#openBlock(index, wire);
   }
 
   #openBlock(index: number, wire: Members): void {
-    const kind = kindOf(wire);
+    const kind = blockKind(wire);
     const block: Block = {
       kind,
       item: this.#openItem(kind, wire),
       members: { ...wire },
-      citations: [...listOf(wire.citations)],
+      citations: [...wireList(wire.citations)],
       input: undefined,
       stopped: false,
     };
     this.#blocks.set(index, block);
     this.#last = index;
-    if (kind === 'text' || kind === 'thinking') block.item.append(textOf(wire[kind]) ?? '');
+    if (kind === 'text' || kind === 'thinking') block.item.append(wireText(wire[kind]) ?? '');
   }
 
   #openItem(kind: BlockKind, wire: Members): ItemWriter {
@@ -146,11 +146,11 @@ export class AnthropicMessagesDecoder implements WireDecoder {
       case 'thinking':
         return this.#writer.reasoning();
       case 'tool_use':
-        return this.#writer.call(textOf(wire.name) ?? '', nameOf(wire.id));
+        return this.#writer.call(wireText(wire.name) ?? '', wireName(wire.id));
       case 'hosted_code':
-        return this.#writer.hostedCode(nameOf(wire.id) ?? '', 'python', wire);
+        return this.#writer.hostedCode(wireName(wire.id) ?? '', 'python', wire);
       case 'hosted_output':
-        return this.#writer.hostedCodeOutput(nameOf(wire.tool_use_id) ?? '', wire);
+        return this.#writer.hostedCodeOutput(wireName(wire.tool_use_id) ?? '', wire);
       case 'opaque':
         return this.#writer.opaque(wire);
     }
@@ -160,11 +160,11 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     if (block === undefined || block.stopped) return;
     switch (delta.type) {
       case 'text_delta':
-        return block.item.append(block.kind === 'text' ? (textOf(delta.text) ?? '') : '');
+        return block.item.append(block.kind === 'text' ? (wireText(delta.text) ?? '') : '');
       case 'thinking_delta':
-        return block.item.append(block.kind === 'thinking' ? (textOf(delta.thinking) ?? '') : '');
+        return block.item.append(block.kind === 'thinking' ? (wireText(delta.thinking) ?? '') : '');
       case 'input_json_delta':
-        return this.#readInput(block, argumentsOf(delta.partial_json) ?? '');
+        return this.#readInput(block, wireArguments(delta.partial_json) ?? '');
       case 'citations_delta':
         block.citations.push(delta.citation);
         return;
@@ -192,13 +192,13 @@ export class AnthropicMessagesDecoder implements WireDecoder {
       case 'thinking':
         return block.item.finish(without(block.members, 'type', 'thinking'));
       case 'tool_use':
-        if (isJsonObject(inputOf(block))) this.#finishCall(block, false);
+        if (isJsonObject(blockInputJson(block))) this.#finishCall(block, false);
         return;
       case 'hosted_code':
         return finishCode(block);
       case 'hosted_output':
-        block.item.correct({ native: block.members, success: hostedResultOf(block.members).success });
-        return block.item.finish({}, hostedResultOf(block.members).output);
+        block.item.correct({ native: block.members, success: hostedResult(block.members).success });
+        return block.item.finish({}, hostedResult(block.members).output);
       case 'opaque':
         block.item.correct({ native: withInput(block) });
         return block.item.finish();
@@ -207,18 +207,18 @@ export class AnthropicMessagesDecoder implements WireDecoder {
 
   #finishCall(block: Block, stoppedEarly: boolean): void {
     const members = { ...without(block.members, 'type', 'id', 'name', 'input'), ...nativeId(block.members) };
-    if (stoppedEarly) block.item.finishCut(members, inputOf(block));
-    else block.item.finish(members, inputOf(block));
+    if (stoppedEarly) block.item.finishCut(members, blockInputJson(block));
+    else block.item.finish(members, blockInputJson(block));
   }
 
   #readStop(event: Members): void {
-    this.#addUsage(membersOf(event.usage));
-    const { stop_reason, stop_sequence, stop_details, container } = membersOf(event.delta);
+    this.#addUsage(wireMembers(event.usage));
+    const { stop_reason, stop_sequence, stop_details, container } = wireMembers(event.delta);
     this.#stop = { ...this.#stop, ...withoutNulls({ stop_reason, stop_sequence, stop_details, container }) };
   }
 
   #end(): void {
-    const reason = incompleteReasonOf(textOf(this.#stop.stop_reason));
+    const reason = messagesIncompleteReason(wireText(this.#stop.stop_reason));
     for (const block of this.#blocks.values()) {
       if (block.kind === 'tool_use') this.#finishCall(block, reason !== undefined);
       else this.#stopBlock(block);
@@ -236,13 +236,13 @@ const READ_KINDS: readonly BlockKind[] = ['text', 'thinking', 'tool_use'];
 /** Code whose input may be truncated has not run, and cannot be sent back. */
 function finishCode(block: Block): void {
   const native = withInput(block);
-  const { code } = membersOf(native.input);
-  if (textOf(code) === undefined)
+  const { code } = wireMembers(native.input);
+  if (wireText(code) === undefined)
     return block.item.cancel(
       'The answer stopped before this code was complete, so the code did not run. Send the request again.',
     );
   block.item.correct({ native });
-  block.item.finish({}, textOf(code));
+  block.item.finish({}, wireText(code));
 }
 
 function textMembers({ members, citations }: Block): Members {
@@ -255,10 +255,10 @@ function textMembers({ members, citations }: Block): Members {
  * the announcement is a placeholder. It is the real input only if the block received deltas, all of them empty, and
  * stopped.
  */
-function inputOf({ input, members, stopped }: Block): string {
+function blockInputJson({ input, members, stopped }: Block): string {
   if (input !== undefined && input.trim() !== '') return input;
-  const begun = argumentsOf(members.input) ?? '{}';
-  // defence: placeholder-input, without it: return begun;
+  const begun = wireArguments(members.input) ?? '{}';
+  // defence: placeholder-input
   return begun !== '{}' || (stopped && input !== undefined) ? begun : '';
 }
 
@@ -270,13 +270,13 @@ function withInput(block: Block): Members {
 }
 
 function nativeId({ id }: Members): Members {
-  return nameOf(id) === undefined ? {} : { native_id: id };
+  return wireName(id) === undefined ? {} : { native_id: id };
 }
 
 /** Adds the members of an unknown delta: text is appended, any other value is replaced. */
 function addMembers(members: Record<string, unknown>, added: Members): void {
   for (const [name, value] of Object.entries(added)) {
-    const before = textOf(members[name]);
+    const before = wireText(members[name]);
     const both = before !== undefined && typeof value === 'string' ? before + value : value;
     Object.defineProperty(members, name, { value: both, enumerable: true, writable: true, configurable: true });
   }

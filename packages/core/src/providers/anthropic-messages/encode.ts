@@ -1,7 +1,7 @@
 import { effortShape, nearestEffort, takesTemperature } from '../../protocol/known-models.js';
 import type { ModelPart, ModelTool } from '../../protocol/index.js';
 import {
-  isOf,
+  isNativeTo,
   isOfCode,
   withoutLooseReasoning,
   type AnswerPart,
@@ -10,9 +10,9 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { argumentsOfText, inputSchemaOf, isDirect, isForCode, nonNull, offersCode, type Prompt } from '../prompt.js';
+import { argumentsOfText, toolInputSchema, isDirect, isForCode, nonNull, offersCode, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, nameOf, objectJson, type Members } from '../wire-values.js';
+import { isMembers, wireList, wireName, objectJson, type Members } from '../wire-values.js';
 
 /**
  * The request body of Anthropic Messages.
@@ -21,48 +21,51 @@ import { isMembers, listOf, nameOf, objectJson, type Members } from '../wire-val
 export interface MessagesBody {
   model: string;
   max_tokens: number;
-  system?: TextBlock[];
+  system?: TextBlock[] | undefined;
   messages: MessagesMessage[];
-  tools?: MessagesTool[];
-  tool_choice?: ({ type: 'auto' | 'any' } | { type: 'tool'; name: string }) & { disable_parallel_tool_use?: true };
-  temperature?: number;
-  stop_sequences?: string[];
+  tools?: MessagesTool[] | undefined;
+  tool_choice?:
+    | (({ type: 'auto' | 'any' } | { type: 'tool'; name: string }) & { disable_parallel_tool_use?: true | undefined })
+    | undefined;
+  temperature?: number | undefined;
+  stop_sequences?: string[] | undefined;
   thinking?:
-    | ({ type: 'adaptive' } & Shown)
-    | ({ type: 'enabled'; budget_tokens: number } & Shown)
-    | { type: 'disabled' };
-  output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' };
+    | ({ type: 'adaptive' } & ThinkingDisplay)
+    | ({ type: 'enabled'; budget_tokens: number } & ThinkingDisplay)
+    | { type: 'disabled' }
+    | undefined;
+  output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' } | undefined;
   /** The container of the provider's code. Required while this code waits for results. */
-  container?: string;
+  container?: string | undefined;
   stream: true;
 }
 
 export type MessagesMessage = { role: 'user'; content: UserBlock[] } | { role: 'assistant'; content: AnswerBlock[] };
 
-type Shown = { display?: 'summarized' | 'omitted' };
+type ThinkingDisplay = { display?: 'summarized' | 'omitted' | undefined };
 
-type Marked = { cache_control?: { type: 'ephemeral' } };
+type CacheControlMark = { cache_control?: { type: 'ephemeral' } | undefined };
 
-type TextBlock = { type: 'text'; text: string; citations?: never[] } & Marked;
+type TextBlock = { type: 'text'; text: string; citations?: never[] | undefined } & CacheControlMark;
 
 type ImageBlock = {
   type: 'image';
   source: { type: 'base64'; media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; data: string };
-} & Marked;
+} & CacheControlMark;
 
 type ToolResultBlock = {
   type: 'tool_result';
   tool_use_id: string;
   content: string | (TextBlock | ImageBlock)[];
-  is_error?: true;
-} & Marked;
+  is_error?: true | undefined;
+} & CacheControlMark;
 
 type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
 
 type AnswerBlock =
   | TextBlock
   | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: Caller }
+  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: Caller | undefined }
   | OpaqueBlock;
 
 type Caller = { type: 'direct' } | { type: typeof CODE_EXECUTION; tool_id: string };
@@ -78,20 +81,20 @@ type MessagesTool =
       name: string;
       description: string;
       input_schema: { type: 'object'; [member: string]: unknown };
-      allowed_callers?: ('direct' | typeof CODE_EXECUTION)[];
-    } & Marked)
+      allowed_callers?: ('direct' | typeof CODE_EXECUTION)[] | undefined;
+    } & CacheControlMark)
   | { type: typeof CODE_EXECUTION; name: 'code_execution' };
 
 export interface MessagesSettings {
   /** The maximum number of tokens of an answer, for requests without `maxOutputTokens`. Default 32 000. */
-  maxOutputTokens?: number;
+  maxOutputTokens?: number | undefined;
   /**
    * The form of a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget` for
    * models before Claude 4.6, which refuse `adaptive`, and `adaptive` for all other models.
    */
-  thinking?: 'adaptive' | 'budget';
+  thinking?: 'adaptive' | 'budget' | undefined;
   /** Whether the answer contains a summary of its thinking, or only the signature. Default: the model's default. */
-  thinkingDisplay?: 'summarized' | 'omitted';
+  thinkingDisplay?: 'summarized' | 'omitted' | undefined;
 }
 
 /**
@@ -107,16 +110,16 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
   const { tools = [], stopSequences = [], promptCache } = prompt;
   const marks = promptCache?.marks !== false;
   const maxTokens = prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS;
-  const thinking = thinkingOf(prompt, maxTokens, settings);
+  const thinking = messagesThinking(prompt, maxTokens, settings);
   const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled';
-  const messages = prompt.turns.flatMap((turn) => messagesOf(turn, tools));
+  const messages = prompt.turns.flatMap((turn) => turnMessages(turn, tools));
   return {
     model: prompt.model,
     max_tokens: maxTokens,
-    ...systemOf(prompt.system, marks),
+    ...messagesSystem(prompt.system, marks),
     messages: marks ? withMarks(messages) : messages,
-    ...toolsOf(tools, marks && isBlank(prompt.system)),
-    ...choiceOf(prompt),
+    ...messagesTools(tools, marks && isBlank(prompt.system)),
+    ...messagesToolChoice(prompt),
     // If thinking is on, the service accepts only the default temperature.
     ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
@@ -131,41 +134,45 @@ function isBlank(text: string | undefined): boolean {
 }
 
 /** A cache mark on the system text also covers the tools before it. */
-function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
+function messagesSystem(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
   if (system === undefined || isBlank(system)) return {};
   return { system: [{ type: 'text', text: system, ...(marked ? MARK : {}) }] };
 }
 
-function toolsOf(tools: readonly ModelTool[], marked: boolean): Pick<MessagesBody, 'tools'> {
+function messagesTools(tools: readonly ModelTool[], marked: boolean): Pick<MessagesBody, 'tools'> {
   if (tools.length === 0) return {};
   return {
     tools: [
       ...(offersCode(tools) ? [{ type: CODE_EXECUTION, name: 'code_execution' } as const] : []),
       ...tools.map((tool, index) => ({
         name: tool.name,
-        description: descriptionOf(tool),
-        input_schema: { ...inputSchemaOf(tool), type: 'object' as const },
-        ...(isForCode(tool) ? { allowed_callers: callersOf(tool) } : {}),
+        description: toolDescription(tool),
+        input_schema: { ...toolInputSchema(tool), type: 'object' as const },
+        ...(isForCode(tool) ? { allowed_callers: toolCallers(tool) } : {}),
         ...(marked && index === tools.length - 1 ? MARK : {}),
       })),
     ],
   };
 }
 
-function callersOf(tool: ModelTool): ('direct' | typeof CODE_EXECUTION)[] {
+function toolCallers(tool: ModelTool): ('direct' | typeof CODE_EXECUTION)[] {
   return isDirect(tool) ? ['direct', CODE_EXECUTION] : [CODE_EXECUTION];
 }
 
 /**
  * Code needs the schema of a tool's result. The format has no member for this schema, so the description contains it.
  */
-function descriptionOf(tool: ModelTool): string {
+function toolDescription(tool: ModelTool): string {
   if (!isForCode(tool)) return tool.description;
   const schema = tool.type === 'function' && tool.outputSchema;
   return `${tool.description}\n\nIn code, a call of this tool returns JSON text${schema ? ` of this schema: ${JSON.stringify(schema)}` : ''}.`;
 }
 
-function choiceOf({ tools = [], toolChoice, parallelToolCalls: parallel }: Prompt): Pick<MessagesBody, 'tool_choice'> {
+function messagesToolChoice({
+  tools = [],
+  toolChoice,
+  parallelToolCalls: parallel,
+}: Prompt): Pick<MessagesBody, 'tool_choice'> {
   // If code can call tools, the service refuses a limit of parallel calls, and the choice of a tool that only code can
   // call.
   const parallelToolCalls = offersCode(tools) ? undefined : parallel;
@@ -180,7 +187,7 @@ function choiceOf({ tools = [], toolChoice, parallelToolCalls: parallel }: Promp
 const MIN_BUDGET = 1024;
 const BUDGET_SHARES = { minimal: 0.1, low: 0.2, medium: 0.4, high: 0.6, xhigh: 0.75, max: 0.9 } as const;
 
-function thinkingOf(
+function messagesThinking(
   { model, reasoningEffort: effort }: Prompt,
   maxTokens: number,
   { thinking = effortShape(model), thinkingDisplay }: MessagesSettings,
@@ -229,7 +236,7 @@ function withMark(message: MessagesMessage): MessagesMessage {
   };
 }
 
-function messagesOf(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] {
+function turnMessages(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] {
   switch (turn.type) {
     case 'user':
       return userMessage([{ type: 'text', text: turn.text }, ...turn.images]);
@@ -244,12 +251,12 @@ function messagesOf(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] 
 }
 
 function userMessage(parts: readonly ModelPart[]): MessagesMessage[] {
-  const content = contentOf(parts);
+  const content = contentBlocks(parts);
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }
 
 /** The service rejects blocks that contain only white space. */
-function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
+function contentBlocks(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
   return parts.flatMap((part): (TextBlock | ImageBlock)[] => {
     if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
     return [{ type: 'image', source: { type: 'base64', media_type: part.media_type, data: part.data } }];
@@ -258,10 +265,10 @@ function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
 
 /** The answer, then one message with the results of its calls and the results of scripts in its text. */
 function answerMessages({ parts, results, textResults }: AnswerTurn, tools: readonly ModelTool[]): MessagesMessage[] {
-  const answer = withoutLooseReasoning(parts).flatMap((part) => blockOf(part, tools));
+  const answer = withoutLooseReasoning(parts).flatMap((part) => answerBlocks(part, tools));
   const following: UserBlock[] = [
-    ...results.map(toolResultOf),
-    ...textResults.flatMap(({ callId, parts: result }) => contentOf(wrapResult(callId, result))),
+    ...results.map(toolResultBlock),
+    ...textResults.flatMap(({ callId, parts: result }) => contentBlocks(wrapResult(callId, result))),
   ];
   return [
     ...(answer.length === 0 ? [] : [{ role: 'assistant' as const, content: answer }]),
@@ -269,7 +276,7 @@ function answerMessages({ parts, results, textResults }: AnswerTurn, tools: read
   ];
 }
 
-function toolResultOf({ call, success, parts }: CallResult): ToolResultBlock {
+function toolResultBlock({ call, success, parts }: CallResult): ToolResultBlock {
   const text = textOfParts(parts);
   // Code reads only text.
   const showsImages = hasImages(parts) && !isOfCode('anthropic-messages', call);
@@ -277,50 +284,50 @@ function toolResultOf({ call, success, parts }: CallResult): ToolResultBlock {
     type: 'tool_result',
     tool_use_id: call.id,
     // The service rejects a failed result without text.
-    content: showsImages ? contentOf(parts) : isBlank(text) && !success ? 'The call failed.' : text,
+    content: showsImages ? contentBlocks(parts) : isBlank(text) && !success ? 'The call failed.' : text,
     ...(success ? {} : { is_error: true as const }),
   };
 }
 
-function blockOf(part: AnswerPart, tools: readonly ModelTool[]): AnswerBlock[] {
+function answerBlocks(part: AnswerPart, tools: readonly ModelTool[]): AnswerBlock[] {
   switch (part.type) {
     case 'text':
-      return textBlockOf(part);
+      return textBlocks(part);
     case 'reasoning':
-      return thinkingBlockOf(part.item);
+      return thinkingBlocks(part.item);
     case 'hosted':
-      return isOf('anthropic-messages', part.item) ? [part.item.native as OpaqueBlock] : [];
+      return isNativeTo('anthropic-messages', part.item) ? [part.item.native as OpaqueBlock] : [];
     case 'call':
-      return [toolUseOf(part.call, tools)];
+      return [toolUseBlock(part.call, tools)];
   }
 }
 
-function textBlockOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): AnswerBlock[] {
+function textBlocks({ text, item }: Extract<AnswerPart, { type: 'text' }>): AnswerBlock[] {
   if (isBlank(text)) return [];
-  const citations = isOf('anthropic-messages', item) ? listOf(item.citations) : [];
+  const citations = isNativeTo('anthropic-messages', item) ? wireList(item.citations) : [];
   return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
 }
 
 /** Thinking blocks are signed, so they are sent back byte for byte or omitted. */
-function thinkingBlockOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
-  if (!isOf('anthropic-messages', item)) return [];
+function thinkingBlocks(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
+  if (!isNativeTo('anthropic-messages', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueBlock];
-  const signature = nameOf(item.signature);
+  const signature = wireName(item.signature);
   return signature === undefined ? [] : [{ type: 'thinking', thinking: item.content, signature }];
 }
 
-function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
+function toolUseBlock(call: Call, tools: readonly ModelTool[]): AnswerBlock {
   const { id, name, item } = call;
-  const caller = isOf('anthropic-messages', item) ? item?.caller : undefined;
+  const caller = isNativeTo('anthropic-messages', item) ? item?.caller : undefined;
   return {
     type: 'tool_use',
     id,
     name,
-    input: inputOf(call, tools),
-    ...(nonNull({ caller }) as { caller?: Caller }),
+    input: toolUseInput(call, tools),
+    ...(nonNull({ caller }) as { caller?: Caller | undefined }),
   };
 }
 
-function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
+function toolUseInput({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
   return JSON.parse(custom ? argumentsOfText(text, name, tools) : objectJson(text)) as Members;
 }

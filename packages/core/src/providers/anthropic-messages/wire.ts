@@ -1,6 +1,6 @@
 import type { Usage } from '../../protocol/index.js';
 import type { IncompleteReason } from '../answer-writer.js';
-import { countOf, membersOf, nameOf, textOf, type Members } from '../wire-values.js';
+import { wireCount, wireMembers, wireName, wireText, type Members } from '../wire-values.js';
 
 /**
  * Reads Anthropic Messages. Content blocks are kept unchanged; these functions interpret them.
@@ -9,7 +9,7 @@ import { countOf, membersOf, nameOf, textOf, type Members } from '../wire-values
 
 export type BlockKind = 'text' | 'thinking' | 'tool_use' | 'hosted_code' | 'hosted_output' | 'opaque';
 
-export function kindOf(block: Members): BlockKind {
+export function blockKind(block: Members): BlockKind {
   switch (block.type) {
     case 'text':
     case 'thinking':
@@ -30,13 +30,13 @@ export function kindOf(block: Members): BlockKind {
  * The usage of an answer. `usage`: the members of all usage reports, merged. Each figure is a running total, so a later
  * figure replaces an earlier one.
  */
-export function usageOf(usage: Members): Usage | undefined {
-  const input = countOf(usage.input_tokens);
-  const output = countOf(usage.output_tokens);
+export function messagesUsage(usage: Members): Usage | undefined {
+  const input = wireCount(usage.input_tokens);
+  const output = wireCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const read = countOf(usage.cache_read_input_tokens);
-  const written = countOf(usage.cache_creation_input_tokens);
-  const thought = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
+  const read = wireCount(usage.cache_read_input_tokens);
+  const written = wireCount(usage.cache_creation_input_tokens);
+  const thought = wireCount(wireMembers(usage.output_tokens_details).thinking_tokens);
   return {
     // The service does not count cached tokens in input_tokens.
     input_tokens: input ?? 0,
@@ -50,7 +50,7 @@ export function usageOf(usage: Members): Usage | undefined {
 }
 
 /** The reason why an answer is incomplete; undefined if it is complete. */
-export function incompleteReasonOf(stopReason: string | undefined): IncompleteReason | undefined {
+export function messagesIncompleteReason(stopReason: string | undefined): IncompleteReason | undefined {
   switch (stopReason) {
     case 'max_tokens':
       return 'max_output_tokens';
@@ -67,8 +67,8 @@ export function incompleteReasonOf(stopReason: string | undefined): IncompleteRe
 }
 
 /** The output of hosted code, which the model reads. */
-export function hostedResultOf({ content }: Members): { output: string; success: boolean } {
-  const { stdout, stderr, return_code, error_code } = membersOf(content);
-  const texts = [stdout, stderr, nameOf(error_code)].flatMap((text) => textOf(text) || []);
+export function hostedResult({ content }: Members): { output: string; success: boolean } {
+  const { stdout, stderr, return_code, error_code } = wireMembers(content);
+  const texts = [stdout, stderr, wireName(error_code)].flatMap((text) => wireText(text) || []);
   return { output: texts.join('\n'), success: return_code === 0 };
 }

@@ -1,12 +1,12 @@
 import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
-import { failureOf, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
+import { wireFailure, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
 import {
   ReasoningDetails,
   isAnswer,
   readChunk,
-  stopOf,
+  finishReasonStop,
   wholeAsChunk,
   type WireCall,
   type WireChunk,
@@ -55,19 +55,19 @@ export class OpenAiChatDecoder implements WireDecoder {
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
     const calls = readChunk(data).choice?.delta.calls ?? [];
     return calls.every((wire) => {
-      const text = this.#callOf(wire)?.item.text;
+      const text = this.#continuedCall(wire)?.item.text;
       return text !== undefined && !isJsonObject(text);
     });
   }
 
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
     const chunk = readChunk(data);
-    if (chunk.error === undefined && name === 'error') return this.#fail(failureOf(data));
+    if (chunk.error === undefined && name === 'error') return this.#fail(wireFailure(data));
     if (chunk.choice !== undefined || chunk.usage !== undefined || chunk.responseId !== undefined) {
       this.#writer.start(withoutNulls({ response_id: chunk.responseId, model: chunk.model }));
     }
     this.#writer.usage(chunk.usage);
-    if (chunk.error !== undefined) return this.#fail(failureOf(chunk.error));
+    if (chunk.error !== undefined) return this.#fail(wireFailure(chunk.error));
     if (chunk.choice === undefined) return;
     // defence: chat-answer-of-another-id
     if (this.#needsSameId(chunk.choice) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
@@ -77,13 +77,13 @@ export class OpenAiChatDecoder implements WireDecoder {
 
   readWhole(data: unknown): void {
     const chunk = wholeAsChunk(data);
-    if (!isAnswer(data)) return this.#writer.fail(failureOf(readChunk(chunk).error ?? data));
+    if (!isAnswer(data)) return this.#writer.fail(wireFailure(readChunk(chunk).error ?? data));
     this.read({ type: 'event', name: '', data: chunk });
     this.#end();
   }
 
   readDoneMarker(): void {
-    if (this.#writer.started) this.#end();
+    if (this.#writer.isStarted) this.#end();
   }
 
   readEnd(): void {
@@ -148,7 +148,7 @@ export class OpenAiChatDecoder implements WireDecoder {
   }
 
   #readCall(wire: WireCall): void {
-    let call = this.#callOf(wire);
+    let call = this.#continuedCall(wire);
     if (call === undefined) {
       call = {
         index: wire.index,
@@ -175,7 +175,7 @@ export class OpenAiChatDecoder implements WireDecoder {
    * name and an id that differs from the call's id: some servers number every call 0. Without an index the id decides,
    * then the name.
    */
-  #callOf({ index, id, name }: WireCall): OpenCall | undefined {
+  #continuedCall({ index, id, name }: WireCall): OpenCall | undefined {
     if (index !== undefined) {
       const call = this.#calls.findLast((open) => open.index === index);
       const isAnother = name !== undefined && id !== undefined && call?.id !== undefined && call.id !== id;
@@ -192,7 +192,7 @@ export class OpenAiChatDecoder implements WireDecoder {
   }
 
   #end(): void {
-    const stop = stopOf(this.#finishReason);
+    const stop = finishReasonStop(this.#finishReason);
     const members = withoutNulls({ stop_reason: this.#finishReason });
     if (stop.status === 'failed') {
       const message = `The provider stopped with the reason "${this.#finishReason}". Change the request, or send it again.`;

@@ -1,9 +1,16 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import { neverReasons } from '../../protocol/known-models.js';
-import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
-import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, temperatureOf, type Prompt } from '../prompt.js';
+import {
+  isNativeTo,
+  type AnswerPart,
+  type AnswerTurn,
+  type Call,
+  type CallResult,
+  type Turn,
+} from '../conversation.js';
+import { argumentsOfText, dataUrl, toolInputSchema, nonNull, modelTemperature, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, objectJson, textOf, type Members } from '../wire-values.js';
+import { isMembers, wireList, objectJson, wireText, type Members } from '../wire-values.js';
 
 /**
  * The request body of OpenAI Chat Completions and compatible servers.
@@ -12,15 +19,15 @@ import { isMembers, listOf, objectJson, textOf, type Members } from '../wire-val
 export interface ChatBody {
   model: string;
   messages: ChatMessage[];
-  tools?: ChatTool[];
-  tool_choice?: 'required' | { type: 'function'; function: { name: string } };
-  parallel_tool_calls?: boolean;
-  max_tokens?: number;
-  max_completion_tokens?: number;
-  temperature?: number;
-  reasoning_effort?: ReasoningEffort;
-  stop?: string[];
-  prompt_cache_key?: string;
+  tools?: ChatTool[] | undefined;
+  tool_choice?: 'required' | { type: 'function'; function: { name: string } } | undefined;
+  parallel_tool_calls?: boolean | undefined;
+  max_tokens?: number | undefined;
+  max_completion_tokens?: number | undefined;
+  temperature?: number | undefined;
+  reasoning_effort?: ReasoningEffort | undefined;
+  stop?: string[] | undefined;
+  prompt_cache_key?: string | undefined;
   stream: true;
   stream_options: { include_usage: true };
 }
@@ -36,12 +43,12 @@ type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url:
 interface ChatAnswer {
   role: 'assistant';
   content: string | null;
-  refusal?: string;
-  tool_calls?: ChatCall[];
+  refusal?: string | undefined;
+  tool_calls?: ChatCall[] | undefined;
   /** The reasoning, for servers that require it back. */
-  reasoning_content?: string;
-  reasoning?: string;
-  reasoning_details?: Members[];
+  reasoning_content?: string | undefined;
+  reasoning?: string | undefined;
+  reasoning_details?: Members[] | undefined;
 }
 
 interface ChatCall {
@@ -49,7 +56,7 @@ interface ChatCall {
   type: 'function';
   function: { name: string; arguments: string };
   /** The member in which Gemini stores the signature of a call. */
-  extra_content?: Members;
+  extra_content?: Members | undefined;
 }
 
 interface ChatTool {
@@ -59,18 +66,18 @@ interface ChatTool {
 
 export interface ChatSettings {
   /** The name that servers of this base URL use for the maximum output. Default `max_tokens`. */
-  maxTokensName?: 'max_tokens' | 'max_completion_tokens';
+  maxTokensName?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /**
    * The answers whose reasoning is sent back. Default `tool-turns`: the answers that called tools, as DeepSeek and
    * similar servers require. `reasoning_details` are sent back unless this option is `never`.
    */
-  echoReasoning?: 'tool-turns' | 'always' | 'never';
+  echoReasoning?: 'tool-turns' | 'always' | 'never' | undefined;
   /**
    * Sends an empty `reasoning_content` for an answer without reasoning, if `echoReasoning` includes the answer.
    * Default: true for servers that are known to refuse answers without `reasoning_content` (DeepSeek, Kimi); for all
    * others, true from the first answer that has a `reasoning_content`.
    */
-  emptyReasoning?: boolean;
+  emptyReasoning?: boolean | undefined;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
@@ -78,11 +85,11 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
   const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
   return {
     model,
-    messages: [...system, ...conversationOf(prompt, settings)],
-    ...toolsOf(prompt),
+    messages: [...system, ...chatMessages(prompt, settings)],
+    ...chatTools(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
     ...nonNull({
-      temperature: temperatureOf(prompt),
+      temperature: modelTemperature(prompt),
       reasoning_effort: neverReasons(model) ? undefined : effort,
     }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
@@ -92,40 +99,42 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
   };
 }
 
-function toolsOf({
+function chatTools({
   tools = [],
   toolChoice: choice,
   parallelToolCalls,
 }: Prompt): Pick<ChatBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   if (tools.length === 0) return {};
   return {
-    tools: tools.map(toolOf),
+    tools: tools.map(chatFunctionTool),
     ...(choice === 'required' ? { tool_choice: choice } : {}),
     ...(typeof choice === 'object' ? { tool_choice: { type: 'function', function: { name: choice.name } } } : {}),
     ...nonNull({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 
-function toolOf(tool: ModelTool): ChatTool {
+function chatFunctionTool(tool: ModelTool): ChatTool {
   const { name, description } = tool;
-  return { type: 'function', function: { name, description, parameters: { ...inputSchemaOf(tool) } } };
+  return { type: 'function', function: { name, description, parameters: { ...toolInputSchema(tool) } } };
 }
 
-function conversationOf({ turns, tools = [] }: Prompt, settings: ChatSettings): ChatMessage[] {
+function chatMessages({ turns, tools = [] }: Prompt, settings: ChatSettings): ChatMessage[] {
   let { emptyReasoning } = settings;
   return turns.flatMap((turn) => {
     emptyReasoning ??= turn.type === 'answer' && turn.parts.some(hasReasoningContent) ? true : undefined;
-    return messagesOf(turn, tools, { ...settings, ...nonNull({ emptyReasoning }) });
+    return chatTurnMessages(turn, tools, { ...settings, ...nonNull({ emptyReasoning }) });
   });
 }
 
 function hasReasoningContent(part: AnswerPart): boolean {
   return (
-    part.type === 'reasoning' && isOf('openai-chat', part.item) && textOf(part.item.reasoning_content) !== undefined
+    part.type === 'reasoning' &&
+    isNativeTo('openai-chat', part.item) &&
+    wireText(part.item.reasoning_content) !== undefined
   );
 }
 
-function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
+function chatTurnMessages(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
@@ -146,10 +155,10 @@ function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSetti
 function userMessage(parts: readonly ModelPart[]): ChatMessage {
   const [first, ...others] = parts;
   if (first?.type === 'text' && others.length === 0) return { role: 'user', content: first.text };
-  return { role: 'user', content: parts.map(partOf) };
+  return { role: 'user', content: parts.map(chatPart) };
 }
 
-function partOf(part: ModelPart): ChatPart {
+function chatPart(part: ModelPart): ChatPart {
   return part.type === 'text'
     ? { type: 'text', text: part.text }
     : { type: 'image_url', image_url: { url: dataUrl(part) } };
@@ -161,48 +170,48 @@ function answerMessages(
   tools: readonly ModelTool[],
   settings: ChatSettings,
 ): ChatMessage[] {
-  const answer = answerOf(parts, tools, settings);
+  const answer = chatAnswer(parts, tools, settings);
   const following = [
-    ...results.filter((result) => hasImages(result.parts)).flatMap(imagesOf),
+    ...results.filter((result) => hasImages(result.parts)).flatMap(callImages),
     ...textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result)),
   ];
   return [
     ...(answer === undefined ? [] : [answer]),
-    ...results.map(toolMessageOf),
+    ...results.map(chatToolMessage),
     ...(following.length === 0 ? [] : [userMessage(following)]),
   ];
 }
 
-function toolMessageOf({ call, parts }: CallResult): ChatMessage {
+function chatToolMessage({ call, parts }: CallResult): ChatMessage {
   return { role: 'tool', tool_call_id: call.id, content: textOfParts(parts.filter(({ type }) => type === 'text')) };
 }
 
-function imagesOf({ call, parts }: CallResult): ModelPart[] {
+function callImages({ call, parts }: CallResult): ModelPart[] {
   const images = parts.filter(({ type }) => type === 'image');
   return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
 }
 
 /** The message of an answer; undefined for an empty answer. Reasoning alone counts as empty. */
-function answerOf(
+function chatAnswer(
   parts: readonly AnswerPart[],
   tools: readonly ModelTool[],
   settings: ChatSettings,
 ): ChatAnswer | undefined {
   const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
-  const calls = parts.flatMap((part) => (part.type === 'call' ? [callOf(part.call, tools)] : []));
-  const reasoning = reasoningOf(parts, calls.length > 0, settings);
+  const calls = parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : []));
+  const reasoning = chatReasoning(parts, calls.length > 0, settings);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const text = texts.map((part) => part.text).join('\n\n');
   return {
     role: 'assistant',
-    ...saidOf(text, texts[0]?.item.refusal),
+    ...chatAnswerText(text, texts[0]?.item.refusal),
     ...reasoning,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }
 
 /** The text of an item ends with the refusal; this wire format has a separate member for the refusal. */
-function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
+function chatAnswerText(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
   if (typeof refusal !== 'string' || refusal === '' || !text.endsWith(refusal)) {
     return { content: text === '' ? null : text };
   }
@@ -210,17 +219,19 @@ function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'r
   return { content: before === '' ? null : before, refusal };
 }
 
-function reasoningOf(
+function chatReasoning(
   parts: readonly AnswerPart[],
   callsTools: boolean,
   { echoReasoning = 'tool-turns', emptyReasoning = false }: ChatSettings,
 ): Pick<ChatAnswer, 'reasoning_content' | 'reasoning' | 'reasoning_details'> {
   if (echoReasoning === 'never') return {};
-  const own = parts.flatMap((part) => (part.type === 'reasoning' && isOf('openai-chat', part.item) ? [part.item] : []));
-  const details = own.flatMap((item) => listOf(item.reasoning_details).filter(isMembers));
+  const own = parts.flatMap((part) =>
+    part.type === 'reasoning' && isNativeTo('openai-chat', part.item) ? [part.item] : [],
+  );
+  const details = own.flatMap((item) => wireList(item.reasoning_details).filter(isMembers));
   const texts = callsTools || echoReasoning === 'always';
   const joined = (name: 'reasoning_content' | 'reasoning'): string | undefined => {
-    const said = own.flatMap((item) => textOf(item[name]) ?? []);
+    const said = own.flatMap((item) => wireText(item[name]) ?? []);
     return texts && said.length > 0 ? said.join('') : undefined;
   };
   const empty = texts && emptyReasoning ? '' : undefined;
@@ -230,17 +241,17 @@ function reasoningOf(
   };
 }
 
-function callOf(call: Call, tools: readonly ModelTool[]): ChatCall {
+function chatCall(call: Call, tools: readonly ModelTool[]): ChatCall {
   const { id, name, item } = call;
-  const extra = isOf('openai-chat', item) && isMembers(item?.extra_content) ? item.extra_content : undefined;
+  const extra = isNativeTo('openai-chat', item) && isMembers(item?.extra_content) ? item.extra_content : undefined;
   return {
     id,
     type: 'function',
-    function: { name, arguments: argumentsOf(call, tools) },
+    function: { name, arguments: chatCallArguments(call, tools) },
     ...nonNull({ extra_content: extra }),
   };
 }
 
-function argumentsOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): string {
+function chatCallArguments({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): string {
   return custom ? argumentsOfText(text, name, tools) : objectJson(text);
 }

@@ -1,13 +1,13 @@
 import type { Usage } from '../../protocol/index.js';
 import type { IncompleteReason } from '../answer-writer.js';
 import {
-  argumentsOf,
-  countOf,
+  wireArguments,
+  wireCount,
   isMembers,
-  listOf,
-  membersOf,
-  nameOf,
-  textOf,
+  wireList,
+  wireMembers,
+  wireName,
+  wireText,
   without,
   withoutNulls,
   type Members,
@@ -61,63 +61,63 @@ const REASONING_NAMES = ['reasoning_content', 'reasoning'] as const;
 const KNOWN_DELTA_NAMES = ['role', 'content', 'refusal', 'tool_calls', 'function_call', 'reasoning_details'] as const;
 
 export function readChunk(data: unknown): WireChunk {
-  const chunk = membersOf(data);
-  const choices = listOf(chunk.choices).filter(isMembers);
+  const chunk = wireMembers(data);
+  const choices = wireList(chunk.choices).filter(isMembers);
   const choice = choices.find(({ index }) => index === 0 || typeof index !== 'number');
   return {
-    responseId: nameOf(chunk.id),
-    model: nameOf(chunk.model),
-    choice: choice && { delta: readDelta(membersOf(choice.delta)), finishReason: nameOf(choice.finish_reason) },
-    usage: usageOf(chunk.usage) ?? usageOf(choice?.usage) ?? usageOf(membersOf(chunk.x_groq).usage),
-    error: errorOf(chunk),
+    responseId: wireName(chunk.id),
+    model: wireName(chunk.model),
+    choice: choice && { delta: readDelta(wireMembers(choice.delta)), finishReason: wireName(choice.finish_reason) },
+    usage: chatUsage(chunk.usage) ?? chatUsage(choice?.usage) ?? chatUsage(wireMembers(chunk.x_groq).usage),
+    error: chunkError(chunk),
   };
 }
 
 /** Converts the JSON of an answer that was not streamed to the equivalent single chunk. */
 export function wholeAsChunk(data: unknown): unknown {
-  const answer = membersOf(data);
-  const choices = listOf(answer.choices)
+  const answer = wireMembers(data);
+  const choices = wireList(answer.choices)
     .filter(isMembers)
     .map((choice) => ({ ...choice, delta: choice.message }));
   return { ...answer, choices };
 }
 
 export function isAnswer(data: unknown): boolean {
-  return Array.isArray(membersOf(data).choices);
+  return Array.isArray(wireMembers(data).choices);
 }
 
-function errorOf(chunk: Members): unknown {
-  const error = chunk.error ?? membersOf(chunk.x_groq).error ?? undefined;
+function chunkError(chunk: Members): unknown {
+  const error = chunk.error ?? wireMembers(chunk.x_groq).error ?? undefined;
   if (error !== undefined) return error;
   return chunk.object === 'error' ? chunk : undefined;
 }
 
 function readDelta(delta: Members): WireDelta {
-  const parts = listOf(delta.content).map(membersOf);
+  const parts = wireList(delta.content).map(wireMembers);
   const reasoning = new Map<string, string>();
   for (const name of REASONING_NAMES) {
-    const text = textOf(delta[name]);
+    const text = wireText(delta[name]);
     if (text !== undefined) reasoning.set(name, text);
   }
-  const thinking = parts.flatMap((part) => (part.type === 'thinking' ? thinkingOf(part.thinking) : []));
+  const thinking = parts.flatMap((part) => (part.type === 'thinking' ? chunkThinking(part.thinking) : []));
   if (thinking.length > 0) reasoning.set('content', thinking.join(''));
   return {
-    text: textOf(delta.content) ?? parts.map(({ text }) => textOf(text) ?? '').join(''),
-    refusal: textOf(delta.refusal) ?? '',
+    text: wireText(delta.content) ?? parts.map(({ text }) => wireText(text) ?? '').join(''),
+    refusal: wireText(delta.refusal) ?? '',
     reasoning,
-    reasoningDetails: listOf(delta.reasoning_details).filter(isMembers),
+    reasoningDetails: wireList(delta.reasoning_details).filter(isMembers),
     calls: readCalls(delta),
     native: nativeMembers(without(delta, ...KNOWN_DELTA_NAMES, ...REASONING_NAMES)),
   };
 }
 
-function thinkingOf(value: unknown): string[] {
-  const text = textOf(value);
-  return text === undefined ? listOf(value).flatMap((part) => textOf(membersOf(part).text) ?? []) : [text];
+function chunkThinking(value: unknown): string[] {
+  const text = wireText(value);
+  return text === undefined ? wireList(value).flatMap((part) => wireText(wireMembers(part).text) ?? []) : [text];
 }
 
 function readCalls(delta: Members): WireCall[] {
-  const calls = listOf(delta.tool_calls).filter(isMembers).map(readCall);
+  const calls = wireList(delta.tool_calls).filter(isMembers).map(readCall);
   if (isMembers(delta.function_call)) {
     calls.push(readCall({ function: delta.function_call, native_type: 'function_call' }));
   }
@@ -125,33 +125,33 @@ function readCalls(delta: Members): WireCall[] {
 }
 
 function readCall(call: Members): WireCall {
-  const named = membersOf(call.function ?? call.custom);
+  const named = wireMembers(call.function ?? call.custom);
   return {
-    index: countOf(call.index),
-    id: nameOf(call.id),
-    name: nameOf(named.name),
-    arguments: argumentsOf(named.arguments ?? named.input) ?? '',
+    index: wireCount(call.index),
+    id: wireName(call.id),
+    name: wireName(named.name),
+    arguments: wireArguments(named.arguments ?? named.input) ?? '',
     native: withoutNulls(without(call, 'index', 'id', 'type', 'function', 'custom')),
   };
 }
 
 function nativeMembers(members: Members): Members {
   return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => isMembers(value) || listOf(value).length > 0),
+    Object.entries(members).filter(([, value]) => isMembers(value) || wireList(value).length > 0),
   );
 }
 
-function usageOf(value: unknown): Usage | undefined {
-  const usage = membersOf(value);
-  const input = countOf(usage.prompt_tokens);
-  const output = countOf(usage.completion_tokens);
+function chatUsage(value: unknown): Usage | undefined {
+  const usage = wireMembers(value);
+  const input = wireCount(usage.prompt_tokens);
+  const output = wireCount(usage.completion_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const inputDetails = membersOf(usage.prompt_tokens_details);
-  const outputDetails = membersOf(usage.completion_tokens_details);
+  const inputDetails = wireMembers(usage.prompt_tokens_details);
+  const outputDetails = wireMembers(usage.completion_tokens_details);
   return {
     input_tokens: input ?? 0,
     output_tokens: output ?? 0,
-    total_tokens: countOf(usage.total_tokens) ?? (input ?? 0) + (output ?? 0),
+    total_tokens: wireCount(usage.total_tokens) ?? (input ?? 0) + (output ?? 0),
     ...figure('cache_read_tokens', inputDetails.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens),
     ...figure('cache_write_tokens', inputDetails.cache_write_tokens),
     ...figure('reasoning_tokens', outputDetails.reasoning_tokens, usage.reasoning_tokens),
@@ -161,7 +161,7 @@ function usageOf(value: unknown): Usage | undefined {
 
 /** An object with the first value that is a number, under this name; an empty object if there is none. */
 function figure(name: string, ...values: unknown[]): Record<string, number> {
-  const count = values.map(countOf).find((value) => value !== undefined);
+  const count = values.map(wireCount).find((value) => value !== undefined);
   return count === undefined ? {} : { [name]: count };
 }
 
@@ -171,7 +171,7 @@ export type Stop =
   | { readonly status: 'failed' };
 
 /** The meaning of a `finish_reason`. An unknown or missing reason counts as a normal end. */
-export function stopOf(finishReason: string | undefined): Stop {
+export function finishReasonStop(finishReason: string | undefined): Stop {
   switch (finishReason) {
     case 'length':
     case 'max_tokens':
@@ -206,7 +206,7 @@ export class ReasoningDetails {
   add(pieces: readonly Members[]): string {
     let said = '';
     for (const piece of pieces) {
-      said += TEXT_MEMBERS.map((name) => textOf(piece[name]) ?? '').join('');
+      said += TEXT_MEMBERS.map((name) => wireText(piece[name]) ?? '').join('');
       const last = this.#blocks.at(-1);
       if (last?.continuesWith(piece) === true) last.add(piece);
       else this.#blocks.push(new DetailBlock(piece));
@@ -246,7 +246,7 @@ class DetailBlock {
 
   #append(piece: Members): void {
     for (const name of TEXT_MEMBERS) {
-      const text = textOf(piece[name]);
+      const text = wireText(piece[name]);
       if (text !== undefined) this.#texts.set(name, (this.#texts.get(name) ?? '') + text);
     }
   }

@@ -2,27 +2,27 @@ import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
 import {
-  argumentsOf,
-  countOf,
-  failureOf,
+  wireArguments,
+  wireCount,
+  wireFailure,
   isMembers,
-  listOf,
-  membersOf,
-  nameOf,
+  wireList,
+  wireMembers,
+  wireName,
   sameJson,
-  textOf,
+  wireText,
   withoutNulls,
   type Members,
 } from '../wire-values.js';
 import { EventOrder } from './event-order.js';
 import {
-  incompleteReasonOf,
-  kindOf,
+  responsesIncompleteReason,
+  wireItemKind,
   kindOfDelta,
   nativeMembers,
   PARAGRAPH,
   textOfItem,
-  usageOf,
+  responsesUsage,
   type WireItemKind,
 } from './wire.js';
 
@@ -59,48 +59,48 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   /** Only deltas without a positive sequence number may repeat. */
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
-    const { type, sequence_number } = membersOf(data);
-    return kindOfDelta(nameOf(type) ?? '') !== undefined && !(Number(sequence_number) > 0);
+    const { type, sequence_number } = wireMembers(data);
+    return kindOfDelta(wireName(type) ?? '') !== undefined && !(Number(sequence_number) > 0);
   }
 
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
-    const event = membersOf(data);
-    const type = nameOf(event.type) ?? name;
+    const event = wireMembers(data);
+    const type = wireName(event.type) ?? name;
     const place = this.#order.read(event.sequence_number, type === 'response.created');
     if (place === 'earlier') return;
     // defence: numbered-events-are-all-there
     if (place === 'gap') return this.#fail('Events of the answer are missing: its sequence numbers have a gap.');
     switch (type) {
       case 'response.created':
-        return this.#begin(membersOf(event.response));
+        return this.#begin(wireMembers(event.response));
       case 'response.queued':
       case 'response.in_progress':
-        return this.#start(membersOf(event.response));
+        return this.#start(wireMembers(event.response));
       case 'response.output_item.added':
-        return this.#announce(this.#indexOf(event), membersOf(event.item));
+        return this.#announce(this.#itemIndex(event), wireMembers(event.item));
       case 'response.output_item.done':
-        return this.#finish(this.#indexOf(event), membersOf(event.item));
+        return this.#finish(this.#itemIndex(event), wireMembers(event.item));
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
       case 'response.cancelled':
-        return this.#end(membersOf(event.response), type.slice('response.'.length));
+        return this.#end(wireMembers(event.response), type.slice('response.'.length));
       case 'error':
-        return this.#writer.fail(failureOf(event.error ?? event));
+        return this.#writer.fail(wireFailure(event.error ?? event));
       default:
-        if (name === 'error') return this.#writer.fail(failureOf(event.error ?? event));
-        if (type === '' && isMembers(event.error)) return this.#writer.fail(failureOf(event.error));
+        if (name === 'error') return this.#writer.fail(wireFailure(event.error ?? event));
+        if (type === '' && isMembers(event.error)) return this.#writer.fail(wireFailure(event.error));
         return this.#append(type, event);
     }
   }
 
   readWhole(data: unknown): void {
-    const response = membersOf(data);
+    const response = wireMembers(data);
     if (isMembers(response.error) && response.output === undefined) {
-      return this.#writer.fail(failureOf(response.error));
+      return this.#writer.fail(wireFailure(response.error));
     }
-    if (!Array.isArray(response.output)) return this.#writer.fail(failureOf(response.error ?? data));
-    this.#end(response, textOf(response.status) ?? 'completed');
+    if (!Array.isArray(response.output)) return this.#writer.fail(wireFailure(response.error ?? data));
+    this.#end(response, wireText(response.status) ?? 'completed');
   }
 
   readDoneMarker(): void {
@@ -112,13 +112,13 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 
   #begin(response: Members): void {
-    this.#writer.begin(namesOf(response));
-    this.#responseId = nameOf(response.id);
+    this.#writer.begin(responseNames(response));
+    this.#responseId = wireName(response.id);
   }
 
   #start(response: Members): void {
-    this.#writer.start(namesOf(response));
-    this.#responseId ??= nameOf(response.id);
+    this.#writer.start(responseNames(response));
+    this.#responseId ??= wireName(response.id);
   }
 
   #fail(message: string): void {
@@ -128,8 +128,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   /** Handles the announcement of an item. A second announcement restarts an open item, but not a finished item. */
   #announce(index: number, item: Members): void {
     const known = this.#slots.get(index);
-    const id = nameOf(item.id);
-    const isKnown = known?.kind === kindOf(item) && (id === undefined || this.#indexes.get(id) === index);
+    const id = wireName(item.id);
+    const isKnown = known?.kind === wireItemKind(item) && (id === undefined || this.#indexes.get(id) === index);
     // defence: done-item-announced-again
     if (isKnown && known.done) return;
     // defence: open-item-announced-again
@@ -139,9 +139,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #append(type: string, event: Members): void {
     const kind = kindOfDelta(type);
-    const delta = kind === 'function_call' ? argumentsOf(event.delta) : textOf(event.delta);
+    const delta = kind === 'function_call' ? wireArguments(event.delta) : wireText(event.delta);
     if (kind === undefined || delta === undefined) return;
-    const index = this.#indexOf(event);
+    const index = this.#itemIndex(event);
     const slot = this.#slots.get(index) ?? this.#addSlot(index, { type: kind, id: event.item_id });
     if (slot.kind !== kind) return;
     if (kind === 'reasoning') this.#separate(slot, `${type} ${String(event.summary_index ?? event.content_index)}`);
@@ -158,16 +158,16 @@ export class OpenAiResponsesDecoder implements WireDecoder {
    * The index of the event's item. If a server omits the index, the id decides. Without a known id, an announcement
    * starts the next item, and any other event belongs to the last item.
    */
-  #indexOf(event: Members): number {
-    const index = countOf(event.output_index);
+  #itemIndex(event: Members): number {
+    const index = wireCount(event.output_index);
     if (index !== undefined) return index;
-    const announced = this.#indexes.get(nameOf(event.item_id) ?? nameOf(membersOf(event.item).id) ?? '');
+    const announced = this.#indexes.get(wireName(event.item_id) ?? wireName(wireMembers(event.item).id) ?? '');
     if (announced !== undefined) return announced;
     return event.type === 'response.output_item.added' || this.#last === -1 ? this.#last + 1 : this.#last;
   }
 
   #addSlot(index: number, announced: Members): Slot {
-    const kind = kindOf(announced);
+    const kind = wireItemKind(announced);
     const slot: Slot = {
       kind,
       item: this.#openItem(kind, announced),
@@ -177,7 +177,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     };
     this.#slots.set(index, slot);
     this.#last = Math.max(this.#last, index);
-    const nativeId = nameOf(announced.id);
+    const nativeId = wireName(announced.id);
     if (nativeId !== undefined) this.#indexes.set(nativeId, index);
     return slot;
   }
@@ -189,11 +189,11 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       case 'reasoning':
         return this.#writer.reasoning();
       case 'function_call':
-        return this.#writer.call(textOf(item.name) ?? '', nameOf(item.call_id) ?? nameOf(item.id));
+        return this.#writer.call(wireText(item.name) ?? '', wireName(item.call_id) ?? wireName(item.id));
       case 'hosted_code':
-        return this.#writer.hostedCode(nameOf(item.call_id) ?? '', 'js', item);
+        return this.#writer.hostedCode(wireName(item.call_id) ?? '', 'js', item);
       case 'hosted_output':
-        return this.#writer.hostedCodeOutput(nameOf(item.call_id) ?? '', item);
+        return this.#writer.hostedCodeOutput(wireName(item.call_id) ?? '', item);
       case 'opaque':
         return this.#writer.opaque(item);
     }
@@ -202,13 +202,13 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   #finish(index: number, item: Members): void {
     const known = this.#slots.get(index);
     if (known?.done === true) return;
-    const fits = known !== undefined && known.kind === kindOf(item);
+    const fits = known !== undefined && known.kind === wireItemKind(item);
     // defence: end-of-another-call
     if (fits && isOfAnotherCall(known, item))
       return this.#fail('The answer mixes two calls: one call ends with the name, id or arguments of the other.');
     const slot = fits ? known : this.#addSlot(index, item);
     slot.done = true;
-    slot.item.correct(correctionsOf(slot, item));
+    slot.item.correct(itemCorrections(slot, item));
     if (slot.kind === 'opaque') return slot.item.finish();
     if (isHosted(slot)) return slot.item.finish({}, textOfItem(item) ?? '');
     const text = textOfItem(item) || slot.item.text;
@@ -220,22 +220,22 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   #end(response: Members, status: string): void {
     this.#start(response);
     // defence: end-of-another-answer
-    if (nameOf(response.id) !== undefined && nameOf(response.id) !== this.#responseId)
+    if (wireName(response.id) !== undefined && wireName(response.id) !== this.#responseId)
       return this.#fail('The answer ends with the final response of another answer.');
-    this.#writer.usage(usageOf(response.usage));
-    switch (nameOf(response.status) ?? status) {
+    this.#writer.usage(responsesUsage(response.usage));
+    switch (wireName(response.status) ?? status) {
       case 'completed':
         this.#finishItems(response, false);
         return this.#isPaused() ? this.#writer.stopEarly('paused') : this.#writer.complete();
       case 'incomplete':
         this.#finishItems(response, true);
         return this.#writer.stopEarly(
-          incompleteReasonOf(response.incomplete_details),
-          withoutNulls({ stop_reason: membersOf(response.incomplete_details).reason }),
+          responsesIncompleteReason(response.incomplete_details),
+          withoutNulls({ stop_reason: wireMembers(response.incomplete_details).reason }),
         );
       case 'failed':
         return this.#writer.fail(
-          failureOf(
+          wireFailure(
             response.error ?? 'The provider reported a failed answer without a reason. Send the request again.',
           ),
         );
@@ -257,8 +257,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #finishItems(response: Members, stoppedEarly: boolean): void {
     const nothingIsDone = [...this.#slots.values()].every(({ done }) => !done);
-    for (const [index, item] of listOf(response.output).map(membersOf).entries()) {
-      const announced = this.#indexes.get(nameOf(item.id) ?? '');
+    for (const [index, item] of wireList(response.output).map(wireMembers).entries()) {
+      const announced = this.#indexes.get(wireName(item.id) ?? '');
       if (announced !== undefined || nothingIsDone) this.#finish(announced ?? index, item);
     }
     for (const slot of this.#slots.values()) {
@@ -267,7 +267,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
         continue;
       }
       const members = slot.kind === 'opaque' ? {} : nativeMembers(slot.announced);
-      // defence: plain-text-call-not-done, without it: if (stoppedEarly) slot.item.finishCut(members);
+      // defence: plain-text-call-not-done
       if (stoppedEarly || members.native_type === 'custom_tool_call') slot.item.finishCut(members);
       else slot.item.finish(members);
     }
@@ -279,7 +279,7 @@ function isHosted({ kind }: Slot): boolean {
 }
 
 /** Members that the end of an item adds to its announcement. */
-function correctionsOf(slot: Slot, item: Members): Members {
+function itemCorrections(slot: Slot, item: Members): Members {
   switch (slot.kind) {
     case 'opaque':
       return { native: item };
@@ -287,7 +287,7 @@ function correctionsOf(slot: Slot, item: Members): Members {
     case 'hosted_output':
       return {
         native: item,
-        ...withoutNulls({ call_id: nameOf(item.call_id) }),
+        ...withoutNulls({ call_id: wireName(item.call_id) }),
         ...(slot.kind === 'hosted_output' ? { success: item.status === 'completed' } : {}),
       };
     default:
@@ -295,8 +295,8 @@ function correctionsOf(slot: Slot, item: Members): Members {
   }
 }
 
-function namesOf(response: Members): Members {
-  return withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) });
+function responseNames(response: Members): Members {
+  return withoutNulls({ response_id: wireName(response.id), model: wireName(response.model) });
 }
 
 /**
@@ -306,7 +306,7 @@ function namesOf(response: Members): Members {
 function isOfAnotherCall({ kind, announced, item: { text } }: Slot, item: Members): boolean {
   if (kind !== 'function_call') return false;
   const differs = (name: string): boolean =>
-    nameOf(announced[name]) !== undefined && nameOf(item[name]) !== undefined && announced[name] !== item[name];
+    wireName(announced[name]) !== undefined && wireName(item[name]) !== undefined && announced[name] !== item[name];
   const final = textOfItem(item) ?? '';
   const isRewritten = text === final || final === '' || text === '' || sameJson(text, final);
   return differs('call_id') || differs('name') || !isRewritten;
@@ -315,5 +315,5 @@ function isOfAnotherCall({ kind, announced, item: { text } }: Slot, item: Member
 /** The final name and id of a call whose deltas arrived without an announcement. */
 function lateNames({ kind, announced }: Slot, item: Members): Members {
   if (kind !== 'function_call' || announced.name !== undefined) return {};
-  return withoutNulls({ name: textOf(item.name), call_id: nameOf(item.call_id) });
+  return withoutNulls({ name: wireText(item.name), call_id: wireName(item.call_id) });
 }

@@ -1,6 +1,6 @@
 import type { FunctionTool, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import {
-  isOf,
+  isNativeTo,
   isOfCode,
   withoutLooseReasoning,
   type AnswerPart,
@@ -9,9 +9,9 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { dataUrl, isDirect, isForCode, nonNull, offersCode, temperatureOf, type Prompt } from '../prompt.js';
+import { dataUrl, isDirect, isForCode, nonNull, offersCode, modelTemperature, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, nameOf, objectJson, textOf } from '../wire-values.js';
+import { isMembers, wireList, wireName, objectJson, wireText } from '../wire-values.js';
 import { neverReasons } from '../../protocol/known-models.js';
 
 /**
@@ -20,16 +20,16 @@ import { neverReasons } from '../../protocol/known-models.js';
  */
 export interface ResponsesBody {
   model: string;
-  instructions?: string;
+  instructions?: string | undefined;
   input: ResponsesInput[];
-  tools?: ResponsesTool[];
-  tool_choice?: 'required' | { type: 'function' | 'custom'; name: string };
-  parallel_tool_calls?: boolean;
-  max_output_tokens?: number;
-  temperature?: number;
-  reasoning?: { effort: ReasoningEffort; summary?: ReasoningSummary };
-  include?: 'reasoning.encrypted_content'[];
-  prompt_cache_key?: string;
+  tools?: ResponsesTool[] | undefined;
+  tool_choice?: 'required' | { type: 'function' | 'custom'; name: string } | undefined;
+  parallel_tool_calls?: boolean | undefined;
+  max_output_tokens?: number | undefined;
+  temperature?: number | undefined;
+  reasoning?: { effort: ReasoningEffort; summary?: ReasoningSummary | undefined } | undefined;
+  include?: 'reasoning.encrypted_content'[] | undefined;
+  prompt_cache_key?: string | undefined;
   store: boolean;
   stream: true;
 }
@@ -69,7 +69,7 @@ interface OutputMessage {
   id: string;
   status: 'completed' | 'incomplete';
   content: ({ type: 'output_text'; text: string; annotations: [] } | { type: 'refusal'; refusal: string })[];
-  phase?: 'commentary' | 'final_answer';
+  phase?: 'commentary' | 'final_answer' | undefined;
 }
 
 /** Text of an answer that the service has not stored, or that came through another format. */
@@ -77,15 +77,15 @@ interface EasyMessage {
   type: 'message';
   role: 'assistant';
   content: string;
-  phase?: 'commentary' | 'final_answer';
+  phase?: 'commentary' | 'final_answer' | undefined;
 }
 
 interface Reasoning {
   type: 'reasoning';
-  id?: string;
+  id?: string | undefined;
   summary: { type: 'summary_text'; text: string }[];
-  content?: { type: 'reasoning_text'; text: string }[];
-  encrypted_content?: string;
+  content?: { type: 'reasoning_text'; text: string }[] | undefined;
+  encrypted_content?: string | undefined;
 }
 
 type Caller = { type: 'direct' } | { type: 'program'; caller_id: string };
@@ -95,9 +95,9 @@ interface FunctionCall {
   call_id: string;
   name: string;
   arguments: string;
-  id?: string;
-  namespace?: string;
-  caller?: Caller;
+  id?: string | undefined;
+  namespace?: string | undefined;
+  caller?: Caller | undefined;
 }
 
 interface CustomToolCall {
@@ -105,23 +105,23 @@ interface CustomToolCall {
   call_id: string;
   name: string;
   input: string;
-  id?: string;
-  namespace?: string;
-  caller?: Caller;
+  id?: string | undefined;
+  namespace?: string | undefined;
+  caller?: Caller | undefined;
 }
 
 interface FunctionCallOutput {
   type: 'function_call_output';
   call_id: string;
   output: string | InputPart[];
-  caller?: Caller;
+  caller?: Caller | undefined;
 }
 
 interface CustomToolCallOutput {
   type: 'custom_tool_call_output';
   call_id: string;
   output: string | InputPart[];
-  caller?: Caller;
+  caller?: Caller | undefined;
 }
 
 /** An item exactly as the wire sent it. */
@@ -137,8 +137,8 @@ type ResponsesTool =
       description: string;
       parameters: Record<string, unknown>;
       strict: false;
-      allowed_callers?: ('direct' | 'programmatic')[];
-      output_schema?: Record<string, unknown>;
+      allowed_callers?: ('direct' | 'programmatic')[] | undefined;
+      output_schema?: Record<string, unknown> | undefined;
     }
   | { type: 'custom'; name: string; description: string }
   /** Source: https://developers.openai.com/api/docs/guides/tools-programmatic-tool-calling */
@@ -148,14 +148,14 @@ type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 
 export interface ResponsesSettings {
   /** The summary of reasoning that users read. Default `auto`. */
-  reasoningSummary?: ReasoningSummary | 'none';
+  reasoningSummary?: ReasoningSummary | 'none' | undefined;
   /** Requests encrypted reasoning, which can be sent back. Default true, except for models that never reason. */
-  encryptedReasoning?: boolean;
+  encryptedReasoning?: boolean | undefined;
   /**
    * Whether the service stores answers. If so, items are sent back with their ids. Default false: items are sent back
    * without ids, because the service would look up each id and expect the stored item and its neighbors.
    */
-  store?: boolean;
+  store?: boolean | undefined;
 }
 
 export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
@@ -163,9 +163,9 @@ export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}
   return {
     model: prompt.model,
     ...nonNull({ instructions: prompt.system }),
-    input: prompt.turns.flatMap((turn) => inputOf(turn, store)),
-    ...toolsOf(prompt),
-    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: temperatureOf(prompt) }),
+    input: prompt.turns.flatMap((turn) => turnInput(turn, store)),
+    ...responsesTools(prompt),
+    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: modelTemperature(prompt) }),
     ...reasoningSettings(prompt, settings),
     ...(encryptedReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
@@ -182,7 +182,7 @@ function reasoningSettings(
   return { reasoning: { effort, ...(effort === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
-function toolsOf({
+function responsesTools({
   tools = [],
   toolChoice: choice,
   parallelToolCalls,
@@ -191,14 +191,17 @@ function toolsOf({
   const chosen = typeof choice === 'object' ? tools.find(({ name }) => name === choice.name) : undefined;
   const named = chosen !== undefined && isDirect(chosen) ? chosen : undefined;
   return {
-    tools: [...tools.map(toolOf), ...(offersCode(tools) ? [{ type: 'programmatic_tool_calling' } as const] : [])],
+    tools: [
+      ...tools.map(responsesTool),
+      ...(offersCode(tools) ? [{ type: 'programmatic_tool_calling' } as const] : []),
+    ],
     ...(named === undefined ? {} : { tool_choice: { type: named.type, name: named.name } }),
     ...(choice === 'required' ? { tool_choice: choice } : {}),
     ...nonNull({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 
-function toolOf(tool: ModelTool): ResponsesTool {
+function responsesTool(tool: ModelTool): ResponsesTool {
   const { name, description } = tool;
   if (tool.type === 'custom') return { type: 'custom', name, description };
   return {
@@ -216,7 +219,7 @@ function codeMembers(tool: FunctionTool) {
   return { allowed_callers, ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }) };
 }
 
-function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
+function turnInput(turn: Turn, stored: boolean): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
@@ -229,50 +232,50 @@ function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':
-      return answerOf(turn, stored);
+      return answerInput(turn, stored);
   }
 }
 
 /** The items of the answer in order, then outputs in call order, then the results of scripts in text. */
-function answerOf({ parts, results, textResults }: AnswerTurn, stored: boolean): ResponsesInput[] {
+function answerInput({ parts, results, textResults }: AnswerTurn, stored: boolean): ResponsesInput[] {
   const texts = textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result));
   return [
-    ...withoutLooseReasoning(parts).flatMap((part) => partOf(part, stored)),
-    ...results.map(outputOf),
+    ...withoutLooseReasoning(parts).flatMap((part) => answerPartInput(part, stored)),
+    ...results.map(responsesCallOutput),
     ...(texts.length === 0 ? [] : [userMessage(texts)]),
   ];
 }
 
 function userMessage(parts: readonly ModelPart[]): InputMessage {
-  return { type: 'message', role: 'user', content: parts.map(inputPartOf) };
+  return { type: 'message', role: 'user', content: parts.map(inputPart) };
 }
 
-function inputPartOf(part: ModelPart): InputPart {
+function inputPart(part: ModelPart): InputPart {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
   return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
 }
 
-function partOf(part: AnswerPart, stored: boolean): ResponsesInput[] {
+function answerPartInput(part: AnswerPart, stored: boolean): ResponsesInput[] {
   switch (part.type) {
     case 'text':
-      return textMessageOf(part, stored);
+      return textMessages(part, stored);
     case 'reasoning':
-      return reasoningOf(part.item, stored);
+      return reasoningInput(part.item, stored);
     case 'hosted':
-      return isOf('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
+      return isNativeTo('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
     case 'call':
-      return [callOf(part.call, stored)];
+      return [responsesCall(part.call, stored)];
   }
 }
 
-function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, stored: boolean): ResponsesInput[] {
-  const own = isOf('openai-responses', item);
-  const id = own && stored ? nameOf(item.native_id) : undefined;
+function textMessages({ text, item }: Extract<AnswerPart, { type: 'text' }>, stored: boolean): ResponsesInput[] {
+  const own = isNativeTo('openai-responses', item);
+  const id = own && stored ? wireName(item.native_id) : undefined;
   const phase = (own ? nonNull({ phase: item.phase }) : {}) as Pick<OutputMessage, 'phase'>;
   if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text, ...phase }];
   // If the texts of the parts differ from `text`, the message was split.
-  const parts = listOf(item.content_parts).filter(isMembers);
-  const whole = parts.map((part) => textOf(part.text) ?? textOf(part.refusal) ?? '').join('') === text;
+  const parts = wireList(item.content_parts).filter(isMembers);
+  const whole = parts.map((part) => wireText(part.text) ?? wireText(part.refusal) ?? '').join('') === text;
   const content = whole && parts.length > 0 ? parts : [{ type: 'output_text', text, annotations: [] }];
   return [
     {
@@ -290,42 +293,42 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, st
  * Reasoning that came through this format is sent back if the item has encrypted content, or the text of a server that
  * does not encrypt reasoning. Any other reasoning is omitted, because the service cannot use it.
  */
-function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
-  if (!isOf('openai-responses', item)) return [];
+function reasoningInput(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
+  if (!isNativeTo('openai-responses', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueItem];
-  const content = listOf(item.content_parts) as NonNullable<Reasoning['content']>;
-  const encrypted = nameOf(item.encrypted_content);
+  const content = wireList(item.content_parts) as NonNullable<Reasoning['content']>;
+  const encrypted = wireName(item.encrypted_content);
   if (encrypted === undefined && content.length === 0) return [];
   return [
     {
       type: 'reasoning',
-      ...(stored || encrypted === undefined ? { id: nameOf(item.native_id) ?? item.id } : {}),
-      summary: listOf(item.summary) as Reasoning['summary'],
+      ...(stored || encrypted === undefined ? { id: wireName(item.native_id) ?? item.id } : {}),
+      summary: wireList(item.summary) as Reasoning['summary'],
       ...(content.length === 0 ? {} : { content }),
       ...nonNull({ encrypted_content: encrypted }),
     },
   ];
 }
 
-function callOf(call: Call, stored: boolean): FunctionCall | CustomToolCall {
+function responsesCall(call: Call, stored: boolean): FunctionCall | CustomToolCall {
   const { id: call_id, name } = call;
-  const { id, ...others } = nativeOf(call);
+  const { id, ...others } = nativeCallMembers(call);
   const native = { ...others, ...(stored ? nonNull({ id }) : {}) };
   if (call.custom) return { type: 'custom_tool_call', call_id, name, input: call.arguments, ...native };
   return { type: 'function_call', call_id, name, arguments: objectJson(call.arguments), ...native };
 }
 
-function nativeOf({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {
-  if (item === undefined || !isOf('openai-responses', item)) return {};
+function nativeCallMembers({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {
+  if (item === undefined || !isNativeTo('openai-responses', item)) return {};
   const { native_id: id, namespace, caller } = item;
   return nonNull({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
 }
 
-function outputOf({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
+function responsesCallOutput({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
   // Code reads only text.
   const showsImages = hasImages(parts) && !isOfCode('openai-responses', call);
-  const output = showsImages ? parts.map(inputPartOf) : textOfParts(parts);
-  const { caller } = nativeOf(call);
+  const output = showsImages ? parts.map(inputPart) : textOfParts(parts);
+  const { caller } = nativeCallMembers(call);
   const type = call.custom ? 'custom_tool_call_output' : 'function_call_output';
   return { type, call_id: call.id, output, ...nonNull({ caller }) };
 }

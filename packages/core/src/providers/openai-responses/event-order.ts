@@ -1,4 +1,4 @@
-import { countOf } from '../wire-values.js';
+import { wireCount } from '../wire-values.js';
 
 /** The number of events whose numbers must rise by one before a gap counts: some servers number every event 0. */
 const PROVEN = 3;
@@ -14,7 +14,7 @@ export class EventOrder {
 
   /** `isFirst`: the event begins an answer, and with it a new count. Events without a number are always in place. */
   read(value: unknown, isFirst: boolean): 'in place' | 'earlier' | 'gap' {
-    const number = countOf(value);
+    const number = wireCount(value);
     if (number === undefined) return 'in place';
     const rises = !isFirst && number === this.#next;
     if (!isFirst && !rises && this.#rises >= PROVEN) return number < this.#next ? 'earlier' : 'gap';

@@ -1,6 +1,15 @@
 import type { Usage } from '../../protocol/index.js';
 import type { IncompleteReason } from '../answer-writer.js';
-import { argumentsOf, countOf, listOf, membersOf, nameOf, textOf, without, type Members } from '../wire-values.js';
+import {
+  wireArguments,
+  wireCount,
+  wireList,
+  wireMembers,
+  wireName,
+  wireText,
+  without,
+  type Members,
+} from '../wire-values.js';
 
 /**
  * Reads the OpenAI Responses API and compatible servers. Items are kept unchanged; these functions interpret them.
@@ -9,7 +18,7 @@ import { argumentsOf, countOf, listOf, membersOf, nameOf, textOf, without, type 
 
 export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_output' | 'opaque';
 
-export function kindOf(item: Members): WireItemKind {
+export function wireItemKind(item: Members): WireItemKind {
   switch (item.type) {
     case 'message':
     case 'reasoning':
@@ -45,17 +54,17 @@ export function kindOfDelta(type: string): WireItemKind | undefined {
 
 /** The text of the finished item; undefined if the wire did not send it. */
 export function textOfItem(item: Members): string | undefined {
-  switch (kindOf(item)) {
+  switch (wireItemKind(item)) {
     case 'message':
-      return joined(listOf(item.content), '');
+      return joinedTexts(wireList(item.content), '');
     case 'reasoning':
-      return joined([...listOf(item.summary), ...listOf(item.content)], PARAGRAPH);
+      return joinedTexts([...wireList(item.summary), ...wireList(item.content)], PARAGRAPH);
     case 'function_call':
-      return item.type === 'custom_tool_call' ? textOf(item.input) : argumentsOf(item.arguments);
+      return item.type === 'custom_tool_call' ? wireText(item.input) : wireArguments(item.arguments);
     case 'hosted_code':
-      return textOf(item.code);
+      return wireText(item.code);
     case 'hosted_output':
-      return textOf(item.result);
+      return wireText(item.result);
     case 'opaque':
       return '';
   }
@@ -64,10 +73,10 @@ export function textOfItem(item: Members): string | undefined {
 /** Separates the parts of reasoning. */
 export const PARAGRAPH = '\n\n';
 
-function joined(parts: readonly unknown[], separator: string): string | undefined {
+function joinedTexts(parts: readonly unknown[], separator: string): string | undefined {
   const texts = parts.flatMap((part) => {
-    const { text, refusal } = membersOf(part);
-    return textOf(text) ?? textOf(refusal) ?? [];
+    const { text, refusal } = wireMembers(part);
+    return wireText(text) ?? wireText(refusal) ?? [];
   });
   return texts.length === 0 ? undefined : texts.join(separator);
 }
@@ -78,11 +87,11 @@ function joined(parts: readonly unknown[], separator: string): string | undefine
  */
 export function nativeMembers(item: Members): Record<string, unknown> {
   const members = without(item, 'type', 'id', 'role', 'call_id', 'name', 'content', 'arguments');
-  const id = nameOf(item.id);
+  const id = wireName(item.id);
   if (id !== undefined) members.native_id = id;
   if (item.type === 'custom_tool_call') members.native_type = item.type;
-  const parts = listOf(item.content);
-  const refusals = parts.flatMap((part) => textOf(membersOf(part).refusal) ?? []);
+  const parts = wireList(item.content);
+  const refusals = parts.flatMap((part) => wireText(wireMembers(part).refusal) ?? []);
   if (refusals.length > 0) members.refusal = refusals.join('');
   if (parts.length > 0 && !isOnePlainText(parts)) members.content_parts = parts;
   return members;
@@ -90,36 +99,36 @@ export function nativeMembers(item: Members): Record<string, unknown> {
 
 /** Whether the parts are one plain text, which can be rebuilt from the text alone. */
 function isOnePlainText(parts: readonly unknown[]): boolean {
-  const { type, text, ...others } = membersOf(parts[0]);
+  const { type, text, ...others } = wireMembers(parts[0]);
   const isPlain = type === 'output_text' && typeof text === 'string';
-  return parts.length === 1 && isPlain && Object.values(others).every((other) => listOf(other).length === 0);
+  return parts.length === 1 && isPlain && Object.values(others).every((other) => wireList(other).length === 0);
 }
 
-export function usageOf(value: unknown): Usage | undefined {
-  const usage = membersOf(value);
-  const input = countOf(usage.input_tokens);
-  const output = countOf(usage.output_tokens);
+export function responsesUsage(value: unknown): Usage | undefined {
+  const usage = wireMembers(value);
+  const input = wireCount(usage.input_tokens);
+  const output = wireCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
   const total = (input ?? 0) + (output ?? 0);
-  const inputDetails = membersOf(usage.input_tokens_details);
+  const inputDetails = wireMembers(usage.input_tokens_details);
   return {
     input_tokens: input ?? 0,
     output_tokens: output ?? 0,
-    total_tokens: countOf(usage.total_tokens) ?? total,
+    total_tokens: wireCount(usage.total_tokens) ?? total,
     ...figure('cache_read_tokens', inputDetails.cached_tokens),
     ...figure('cache_write_tokens', inputDetails.cache_write_tokens),
-    ...figure('reasoning_tokens', membersOf(usage.output_tokens_details).reasoning_tokens),
+    ...figure('reasoning_tokens', wireMembers(usage.output_tokens_details).reasoning_tokens),
     native: usage,
   };
 }
 
 function figure(name: string, value: unknown): Record<string, number> {
-  const count = countOf(value);
+  const count = wireCount(value);
   return count === undefined ? {} : { [name]: count };
 }
 
-export function incompleteReasonOf(details: unknown): IncompleteReason {
-  switch (membersOf(details).reason) {
+export function responsesIncompleteReason(details: unknown): IncompleteReason {
+  switch (wireMembers(details).reason) {
     case 'max_output_tokens':
     case 'max_tokens':
       return 'max_output_tokens';

@@ -1,10 +1,10 @@
 import type { PlannedAnswer } from './planned-answer.js';
-import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 /** The last answer of the server, and the messages that it answered. */
-interface Given {
+interface LastAnswer {
   readonly messages: readonly SeenMessage[];
-  readonly echo: readonly Spoken[];
+  readonly echo: readonly SpokenPart[];
   /**
    * False if the connection broke or the caller stopped reading. The next request may then contain only a part of the
    * answer.
@@ -18,15 +18,15 @@ interface Given {
  */
 export class Judge {
   #frozen: string | undefined;
-  #given: Given | undefined;
+  #lastAnswer: LastAnswer | undefined;
   /** Names of the tools that the scenario calls. A request may lack these tools: the call is the model's mistake. */
-  readonly #called = new Set<string>();
+  readonly #calledTools = new Set<string>();
 
   /** @throws Violation with a sentence for the author of the request. */
   judge(request: SeenRequest): readonly SeenMessage[] {
     this.#checkFrozen(request);
-    const fresh = this.#freshOf(request.messages);
-    if (this.#given !== undefined) checkEcho(fresh, this.#given);
+    const fresh = this.#newMessages(request.messages);
+    if (this.#lastAnswer !== undefined) checkEcho(fresh, this.#lastAnswer);
     checkPairs(request);
     this.#checkTools(request);
     if (request.messages.at(-1)?.by !== 'other')
@@ -38,10 +38,10 @@ export class Judge {
   }
 
   /** Starts an answer. The returned function marks it as fully delivered. */
-  answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly Spoken[]): () => void {
-    for (const part of parts) if (part.type === 'call') this.#called.add(part.name);
-    const given: Given = { messages, echo: withoutLooseReasoning(echo), whole: false };
-    this.#given = given;
+  answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
+    for (const part of parts) if (part.type === 'call') this.#calledTools.add(part.name);
+    const given: LastAnswer = { messages, echo: withoutLooseReasoning(echo), whole: false };
+    this.#lastAnswer = given;
     const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
     return () => {
       given.whole = isWhole;
@@ -50,7 +50,7 @@ export class Judge {
 
   /** Called if the next request does not contain the conversation so far. */
   beginAnew(): void {
-    this.#given = undefined;
+    this.#lastAnswer = undefined;
   }
 
   #checkFrozen({ frozen }: SeenRequest): void {
@@ -60,8 +60,8 @@ export class Judge {
     );
   }
 
-  #freshOf(messages: readonly SeenMessage[]): readonly SeenMessage[] {
-    const before = this.#given?.messages ?? [];
+  #newMessages(messages: readonly SeenMessage[]): readonly SeenMessage[] {
+    const before = this.#lastAnswer?.messages ?? [];
     const changed = before.findIndex(({ json }, index) => messages[index]?.json !== json);
     if (changed === -1) return messages.slice(before.length);
     const now = messages[changed]?.json ?? 'nothing';
@@ -73,7 +73,7 @@ export class Judge {
   #checkTools({ messages, tools }: SeenRequest): void {
     for (const { spoken } of messages) {
       for (const said of spoken) {
-        if (said.type !== 'call' || tools.has(said.name) || this.#called.has(said.name)) continue;
+        if (said.type !== 'call' || tools.has(said.name) || this.#calledTools.has(said.name)) continue;
         throw new Violation(
           `The conversation calls the tool "${said.name}", which the request does not define. Add the tool to the request.`,
         );
@@ -83,11 +83,11 @@ export class Judge {
 }
 
 /** Drops reasoning at the end of an answer: a request must not send back reasoning that no item follows. */
-function withoutLooseReasoning(echo: readonly Spoken[]): readonly Spoken[] {
+function withoutLooseReasoning(echo: readonly SpokenPart[]): readonly SpokenPart[] {
   return echo.slice(0, echo.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
 
-function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void {
+function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: LastAnswer): void {
   const otherAt = fresh.findIndex(({ by }) => by === 'other');
   const spoken = fresh.slice(0, otherAt === -1 ? fresh.length : otherAt).flatMap((message) => message.spoken);
   const said = echo.some(({ type }) => type === 'reasoning')
@@ -105,22 +105,22 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
 }
 
 /** Servers that require reasoning accept an empty text if the model sent no reasoning. */
-function isEmptyReasoning(part: Spoken): boolean {
-  return part.type === 'reasoning' && part.blob === blobOf('');
+function isEmptyReasoning(part: SpokenPart): boolean {
+  return part.type === 'reasoning' && part.blob === reasoningBlob('');
 }
 
 /**
  * Whether the request sends the answer back only up to a script in the text. A caller may stop reading after the
  * script.
  */
-function endsAtScript(said: readonly Spoken[], echo: readonly Spoken[]): boolean {
+function endsAtScript(said: readonly SpokenPart[], echo: readonly SpokenPart[]): boolean {
   const last = said.at(-1);
   if (last?.type !== 'text' || !/(?:<\/tool-calls>|\n```)$/u.test(last.text)) return false;
   const before = said.slice(0, -1).every((spoken, index) => isSame(spoken, echo[index], true));
   return before && isSame(last, echo[said.length - 1], false);
 }
 
-function isSame(said: Spoken, given: Spoken | undefined, whole: boolean): boolean {
+function isSame(said: SpokenPart, given: SpokenPart | undefined, whole: boolean): boolean {
   if (given === undefined || said.type !== given.type) return false;
   // The formats have no call without arguments: clients send an empty object.
   if (said.type === 'call' && given.type === 'call' && given.arguments.trim() === '' && said.arguments === '{}')

@@ -37,8 +37,8 @@ interface PlannedCall {
   readonly custom: boolean;
 }
 
-/** The opening tag of a script in text. */
-const OPEN_TAG = '<tool-calls>\n';
+/** The opening tag of a script in text, as the system text names it. */
+const OPEN_TAG = /<tool-calls(?: id=[\\]*"[\w-]+[\\]*")?>/u;
 const CLOSE_TAG = '\n</tool-calls>';
 
 /** `number` is the number of the scenario's turn. It makes the ids unique. */
@@ -49,7 +49,7 @@ export function planAnswer(
   { delta_length: deltaLength }: ParsedScenario,
 ): PlannedAnswer {
   const planner = new Planner(request, number);
-  for (const part of turn.parts) if (!planner.stopped) planner.add(part);
+  for (const part of turn.parts) if (!planner.isStopped) planner.add(part);
   const { parts, stopSequence } = planner;
   return {
     id: `answer_${number}`,
@@ -57,7 +57,10 @@ export function planAnswer(
     parts,
     stop: turn.stop,
     stopSequence,
-    usage: turn.usage ?? { input_tokens: tokensOf(request.text), output_tokens: tokensOf(JSON.stringify(parts)) },
+    usage: turn.usage ?? {
+      input_tokens: approximateTokens(request.text),
+      output_tokens: approximateTokens(JSON.stringify(parts)),
+    },
     sealsReasoning: request.sealsReasoning,
     deltaLength,
   };
@@ -72,7 +75,7 @@ export function inDeltas(text: string, length: number): string[] {
   return text.match(new RegExp(`[^]{1,${length}}`, 'gu')) ?? [];
 }
 
-function tokensOf(text: string): number {
+function approximateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
@@ -89,7 +92,7 @@ class Planner {
   }
 
   /** True after a stop sequence, an error or a broken connection: no more text is sent. */
-  get stopped(): boolean {
+  get isStopped(): boolean {
     const last = this.parts.at(-1)?.type;
     return this.stopSequence !== undefined || last === 'cut' || last === 'error';
   }
@@ -103,7 +106,7 @@ class Planner {
       case 'wait':
         return this.#wait(part.ms);
       case 'call':
-        return this.#call(part.name, argumentsOf(part.arguments), false, part.call_id);
+        return this.#call(part.name, argumentsText(part.arguments), false, part.call_id);
       case 'reasoning': {
         const id = this.#name('rs');
         const seal = Buffer.from(`sealed ${id}: ${part.text}`).toString('base64');
@@ -120,12 +123,16 @@ class Planner {
     const offered = this.#request.tools.get(SCRIPT_TOOL);
     switch (carrier ?? (offered === undefined ? 'text' : offered === 'custom' ? 'custom' : 'tool')) {
       case 'text':
-        return this.#say(OPEN_TAG + code + CLOSE_TAG);
+        return this.#say(`${this.#openTag()}\n${code}${CLOSE_TAG}`);
       case 'custom':
         return this.#call(SCRIPT_TOOL, code, true, undefined);
       case 'tool':
         return this.#call(SCRIPT_TOOL, JSON.stringify({ code }), false, undefined);
     }
+  }
+
+  #openTag(): string {
+    return OPEN_TAG.exec(this.#request.frozen)?.[0].replaceAll('\\', '') ?? '<tool-calls>';
   }
 
   #call(name: string, text: string, custom: boolean, callId: string | undefined): void {
@@ -148,7 +155,7 @@ class Planner {
     const last = this.parts.at(-1);
     const before = last?.type === 'text' ? last.chunks : [];
     const said = textOfChunks(before) + text;
-    const stop = firstOf(said, this.#request.stopSequences);
+    const stop = firstSequence(said, this.#request.stopSequences);
     this.stopSequence = stop?.sequence;
     const kept = stop === undefined ? text : text.slice(0, Math.max(0, stop.at - (said.length - text.length)));
     const chunks = [...before, ...(kept === '' ? [] : [kept])];
@@ -169,15 +176,15 @@ class Planner {
 }
 
 /** Arguments for formats that only have JSON arguments: the text of a custom tool is its code. */
-export function jsonOf({ arguments: text, custom }: Extract<PlannedPart, { type: 'call' }>): string {
+export function plannedCallJson({ arguments: text, custom }: Extract<PlannedPart, { type: 'call' }>): string {
   return custom ? JSON.stringify({ code: text }) : text;
 }
 
-function argumentsOf(value: Record<string, unknown> | string): string {
+function argumentsText(value: Record<string, unknown> | string): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function firstOf(text: string, sequences: readonly string[]): { at: number; sequence: string } | undefined {
+function firstSequence(text: string, sequences: readonly string[]): { at: number; sequence: string } | undefined {
   return sequences
     .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
     .filter(({ at }) => at !== -1)

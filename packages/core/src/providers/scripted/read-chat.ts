@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
-import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 const Part = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
@@ -77,29 +77,29 @@ export function readChat(value: unknown): SeenRequest {
     frozen: JSON.stringify([hasSystem ? first : undefined, body.tools]),
     tools: new Map((body.tools ?? []).map((tool) => [tool.function.name, 'function' as const])),
     stopSequences: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
-    messages: messages.map(messageOf),
+    messages: messages.map(seenChatMessage),
     sealsReasoning: true,
     text: JSON.stringify(value),
   };
 }
 
-function messageOf(message: Message): SeenMessage {
+function seenChatMessage(message: Message): SeenMessage {
   return {
     json: JSON.stringify(message),
     by: message.role === 'assistant' ? 'assistant' : 'other',
-    spoken: message.role === 'assistant' ? spokenOf(message) : [],
+    spoken: message.role === 'assistant' ? spokenChatParts(message) : [],
     results: message.role === 'tool' ? [message.tool_call_id] : [],
   };
 }
 
-function spokenOf(message: Extract<Message, { role: 'assistant' }>): Spoken[] {
+function spokenChatParts(message: Extract<Message, { role: 'assistant' }>): SpokenPart[] {
   const { content, refusal, tool_calls: calls = [], reasoning_content: reasoning } = message;
   const text = (content ?? '') + (refusal ?? '');
   if (text === '' && calls.length === 0 && reasoning === undefined)
     throw new Violation('An assistant message has neither content nor tool_calls.');
   return [
-    ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, blob: blobOf(reasoning) }]),
+    ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, blob: reasoningBlob(reasoning) }]),
     ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-    ...calls.map((call): Spoken => ({ type: 'call', id: call.id, ...call.function })),
+    ...calls.map((call): SpokenPart => ({ type: 'call', id: call.id, ...call.function })),
   ];
 }

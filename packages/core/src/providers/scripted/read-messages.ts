@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CacheMark, CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
-import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 const mark = { cache_control: CacheMark.optional() };
 
@@ -101,7 +101,7 @@ export function readMessages(value: unknown): SeenRequest {
     frozen: withoutMarks([body.system, body.tools]),
     tools: new Map((body.tools ?? []).map(({ name }) => [name, 'function' as const])),
     stopSequences: body.stop_sequences ?? [],
-    messages: body.messages.map(messageOf),
+    messages: body.messages.map(seenTurnMessage),
     sealsReasoning: true,
     text: JSON.stringify(value),
   };
@@ -111,13 +111,14 @@ function withoutMarks(value: unknown): string {
   return JSON.stringify(value, (name, member: unknown) => (name === 'cache_control' ? undefined : member));
 }
 
-function messageOf(message: Message): SeenMessage {
+function seenTurnMessage(message: Message): SeenMessage {
   const json = withoutMarks(message);
-  if (message.role === 'assistant') return { json, by: 'assistant', spoken: spokenOf(message.content), results: [] };
-  return { json, by: 'other', spoken: [], results: resultsOf(message.content) };
+  if (message.role === 'assistant')
+    return { json, by: 'assistant', spoken: spokenBlocks(message.content), results: [] };
+  return { json, by: 'other', spoken: [], results: toolResultIds(message.content) };
 }
 
-function resultsOf(content: string | readonly z.infer<typeof UserBlock>[]): string[] {
+function toolResultIds(content: string | readonly z.infer<typeof UserBlock>[]): string[] {
   if (typeof content === 'string') return [];
   const isResult = content.map(({ type }) => type === 'tool_result');
   if (isResult.lastIndexOf(true) >= (isResult.includes(false) ? isResult.indexOf(false) : Infinity))
@@ -125,16 +126,16 @@ function resultsOf(content: string | readonly z.infer<typeof UserBlock>[]): stri
   return content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
 }
 
-function spokenOf(content: string | readonly AnswerBlock[]): Spoken[] {
+function spokenBlocks(content: string | readonly AnswerBlock[]): SpokenPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map((block): Spoken => {
+  return content.map((block): SpokenPart => {
     switch (block.type) {
       case 'text':
         return { type: 'text', text: block.text };
       case 'thinking':
-        return { type: 'reasoning', blob: blobOf(block.thinking, block.signature) };
+        return { type: 'reasoning', blob: reasoningBlob(block.thinking, block.signature) };
       case 'redacted_thinking':
-        return { type: 'reasoning', blob: blobOf(block.data) };
+        return { type: 'reasoning', blob: reasoningBlob(block.data) };
       case 'tool_use':
         return { type: 'call', id: block.id, name: block.name, arguments: JSON.stringify(block.input) };
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
-import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 const InputPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('input_text'), text: z.string() }),
@@ -115,7 +115,7 @@ export function readResponses(value: unknown): SeenRequest {
     frozen: JSON.stringify([body.instructions, body.tools]),
     tools: new Map((body.tools ?? []).map(({ name, type }) => [name, type])),
     stopSequences: [],
-    messages: input.map(messageOf),
+    messages: input.map(seenItem),
     sealsReasoning: body.include?.includes('reasoning.encrypted_content') === true,
     text: JSON.stringify(value),
   };
@@ -133,9 +133,9 @@ function checkKinds(items: readonly Item[]): void {
   }
 }
 
-function messageOf(item: Item): SeenMessage {
+function seenItem(item: Item): SeenMessage {
   const isOutput = item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
-  const spoken = spokenOf(item);
+  const spoken = spokenItemParts(item);
   return {
     json: JSON.stringify(item),
     by: spoken === undefined ? 'other' : 'assistant',
@@ -145,10 +145,10 @@ function messageOf(item: Item): SeenMessage {
 }
 
 /** The output of the model in an item; undefined if the item contains none. */
-function spokenOf(item: Item): Spoken[] | undefined {
+function spokenItemParts(item: Item): SpokenPart[] | undefined {
   switch (item.type) {
     case 'reasoning': {
-      const blob = blobOf(item.encrypted_content, item.summary);
+      const blob = reasoningBlob(item.encrypted_content, item.summary);
       return item.encrypted_content === undefined ? [] : [{ type: 'reasoning', blob }];
     }
     case 'function_call':
@@ -159,11 +159,11 @@ function spokenOf(item: Item): Spoken[] | undefined {
     case 'custom_tool_call_output':
       return undefined;
     default:
-      return item.role === 'assistant' ? [{ type: 'text', text: textOf(item.content) }] : undefined;
+      return item.role === 'assistant' ? [{ type: 'text', text: contentTexts(item.content) }] : undefined;
   }
 }
 
-function textOf(content: string | readonly z.infer<typeof OutputPart>[]): string {
+function contentTexts(content: string | readonly z.infer<typeof OutputPart>[]): string {
   if (typeof content === 'string') return content;
   return content.map((part) => (part.type === 'refusal' ? part.refusal : part.text)).join('');
 }

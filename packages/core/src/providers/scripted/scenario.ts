@@ -103,5 +103,5 @@ export function parseScenario(value: unknown): ParsedScenario {
   const parsed = ScenarioSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'scenario'}: ${message}`);
-  throw new ToolscriptUsageError(`The scenario is not valid: ${issues.join('; ')}`);
+  throw new ToolscriptUsageError('SCENARIO_INVALID', { problems: issues.join('; ') });
 }

@@ -6,7 +6,7 @@ import { readChat } from './read-chat.js';
 import { readMessages } from './read-messages.js';
 import { readResponses } from './read-responses.js';
 import { parseScenario, type ParsedScenario, type ScenarioAnswer } from './scenario.js';
-import { Violation, type SeenRequest, type Spoken } from './seen-request.js';
+import { Violation, type SeenRequest, type SpokenPart } from './seen-request.js';
 import { chatEcho, writeChat } from './write-chat.js';
 import { messagesEcho, writeMessages } from './write-messages.js';
 import { responsesEcho, writeResponses } from './write-responses.js';
@@ -16,7 +16,7 @@ interface ProviderSide {
   readonly path: string;
   read(body: unknown): SeenRequest;
   write(answer: PlannedAnswer): Frame[];
-  echo(answer: PlannedAnswer): Spoken[];
+  echo(answer: PlannedAnswer): SpokenPart[];
   error(code: string, message: string): object;
 }
 

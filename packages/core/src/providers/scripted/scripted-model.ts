@@ -9,7 +9,7 @@ import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
 
 export interface ScriptedModelOptions extends Partial<Omit<ProviderOptions, 'fetch' | 'baseUrl'>> {
   /** The wire format between harness and model. Default `openai-responses`. */
-  api?: ProviderApi;
+  api?: ProviderApi | undefined;
 }
 
 export interface ScriptedModel extends ModelProvider {
@@ -34,7 +34,7 @@ export function scriptedModel(scenario: Scenario, options: ScriptedModelOptions 
     model: 'scripted',
     ...others,
     baseUrl: 'http://scripted.invalid/v1',
-    fetch: fetchOf(endpoint),
+    fetch: endpointFetch(endpoint),
   });
   return {
     ...provider,
@@ -46,15 +46,18 @@ export function scriptedModel(scenario: Scenario, options: ScriptedModelOptions 
   };
 }
 
-function fetchOf(endpoint: ScriptedEndpoint): Fetch {
+function endpointFetch(endpoint: ScriptedEndpoint): Fetch {
   return async (url, { headers, body, signal }) => {
     const named = Object.fromEntries(new Headers(headers));
     const text = typeof body === 'string' ? body : '';
-    return responseOf(endpoint.reply({ path: new URL(url).pathname, headers: named, body: text }), signal ?? undefined);
+    return replyResponse(
+      endpoint.reply({ path: new URL(url).pathname, headers: named, body: text }),
+      signal ?? undefined,
+    );
   };
 }
 
-function responseOf(reply: EndpointReply, signal: AbortSignal | undefined): Response {
+function replyResponse(reply: EndpointReply, signal: AbortSignal | undefined): Response {
   switch (reply.type) {
     case 'drop':
       throw new TypeError('fetch failed', { cause: new Error('The scenario dropped the connection.') });
@@ -64,14 +67,14 @@ function responseOf(reply: EndpointReply, signal: AbortSignal | undefined): Resp
         headers: { 'content-type': 'application/json', 'x-request-id': reply.requestId, ...reply.headers },
       });
     case 'stream':
-      return new Response(streamOf(reply.frames, reply.heard, signal), {
+      return new Response(frameStream(reply.frames, reply.heard, signal), {
         headers: { 'content-type': 'text/event-stream', 'x-request-id': reply.requestId },
       });
   }
 }
 
 /** The frames as a stream. A frame is sent only when the caller reads. */
-function streamOf(
+function frameStream(
   frames: readonly Frame[],
   heard: () => void,
   signal: AbortSignal | undefined,

@@ -19,7 +19,7 @@ export interface ScriptedServer {
 
 export interface ScriptedServerOptions {
   /** Default 0: any free port. */
-  port?: number;
+  port?: number | undefined;
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -69,7 +69,7 @@ async function serve(
   response: ServerResponse,
   closing: AbortSignal,
 ): Promise<void> {
-  const body = await bodyOf(request);
+  const body = await requestBody(request);
   const headers = request.headers as Record<string, string | undefined>;
   const [path = ''] = (request.url ?? '').split('?');
   const reply =
@@ -81,7 +81,7 @@ async function serve(
  * The body of a request; undefined if the body is larger than the maximum. The rest is still read and dropped, because
  * many clients read no reply before they have sent the whole body.
  */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function requestBody(request: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {

@@ -20,12 +20,12 @@ export interface SeenMessage {
   readonly json: string;
   readonly by: 'assistant' | 'other';
   /** The output of the model, in order. */
-  readonly spoken: readonly Spoken[];
+  readonly spoken: readonly SpokenPart[];
   /** The ids of the calls whose results the message holds, in order. */
   readonly results: readonly string[];
 }
 
-export type Spoken =
+export type SpokenPart =
   /** `blob`: all data that the next request must contain unchanged. */
   | { readonly type: 'reasoning'; readonly blob: string }
   | { readonly type: 'text'; readonly text: string }
@@ -36,7 +36,7 @@ export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
-export function blobOf(...values: unknown[]): string {
+export function reasoningBlob(...values: unknown[]): string {
   return JSON.stringify(values);
 }
 

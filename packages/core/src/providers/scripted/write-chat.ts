@@ -1,13 +1,13 @@
 import { emitChunks, type Frame } from './frames.js';
 import {
   inDeltas,
-  jsonOf,
+  plannedCallJson,
   textOfChunks,
   type PlannedAnswer,
   type PlannedPart,
   type TextChunk,
 } from './planned-answer.js';
-import { blobOf, type Spoken } from './seen-request.js';
+import { reasoningBlob, type SpokenPart } from './seen-request.js';
 
 /** Writes a planned answer as OpenAI Chat Completions, with reasoning as DeepSeek sends it. */
 export function writeChat(answer: PlannedAnswer): Frame[] {
@@ -18,17 +18,19 @@ export function writeChat(answer: PlannedAnswer): Frame[] {
  * The part of the answer that the next request must contain: one message, with reasoning only if the answer called
  * tools.
  */
-export function chatEcho({ parts }: PlannedAnswer): Spoken[] {
+export function chatEcho({ parts }: PlannedAnswer): SpokenPart[] {
   const said = parts.map((part) =>
     part.type === 'text' ? textOfChunks(part.chunks) : part.type === 'refusal' ? part.text : '',
   );
-  const calls = parts.flatMap((part): Spoken[] =>
-    part.type === 'call' ? [{ type: 'call', id: part.callId, name: part.name, arguments: jsonOf(part) }] : [],
+  const calls = parts.flatMap((part): SpokenPart[] =>
+    part.type === 'call' ? [{ type: 'call', id: part.callId, name: part.name, arguments: plannedCallJson(part) }] : [],
   );
   const reasons = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []));
   const text = said.join('');
   return [
-    ...(reasons.length > 0 && calls.length > 0 ? [{ type: 'reasoning' as const, blob: blobOf(reasons.join('')) }] : []),
+    ...(reasons.length > 0 && calls.length > 0
+      ? [{ type: 'reasoning' as const, blob: reasoningBlob(reasons.join('')) }]
+      : []),
     ...(text === '' ? [] : [{ type: 'text' as const, text }]),
     ...calls,
   ];
@@ -126,7 +128,7 @@ class ChatAnswer {
     const index = this.#calls++;
     const begun = { index, id: call.callId, type: 'function', function: { name: call.name, arguments: '' } };
     this.#delta({ tool_calls: [begun] });
-    for (const piece of inDeltas(jsonOf(call), this.#answer.deltaLength)) {
+    for (const piece of inDeltas(plannedCallJson(call), this.#answer.deltaLength)) {
       this.#delta({ tool_calls: [{ index, function: { arguments: piece } }] });
     }
   }

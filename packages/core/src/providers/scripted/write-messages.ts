@@ -1,13 +1,13 @@
 import { event, emitChunks, type Frame } from './frames.js';
 import {
   inDeltas,
-  jsonOf,
+  plannedCallJson,
   textOfChunks,
   type PlannedAnswer,
   type PlannedPart,
   type TextChunk,
 } from './planned-answer.js';
-import { blobOf, canonicalJson, type Spoken } from './seen-request.js';
+import { reasoningBlob, canonicalJson, type SpokenPart } from './seen-request.js';
 
 /** Writes a planned answer as Anthropic Messages. */
 export function writeMessages(answer: PlannedAnswer): Frame[] {
@@ -15,17 +15,29 @@ export function writeMessages(answer: PlannedAnswer): Frame[] {
 }
 
 /** The parts of the answer that the next request must contain. */
-export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
-  return parts.flatMap((part): Spoken[] => {
+export function messagesEcho({ parts }: PlannedAnswer): SpokenPart[] {
+  return parts.flatMap((part): SpokenPart[] => {
     switch (part.type) {
       case 'reasoning':
-        return [{ type: 'reasoning', blob: part.text === '' ? blobOf(part.seal) : blobOf(part.text, part.seal) }];
+        return [
+          {
+            type: 'reasoning',
+            blob: part.text === '' ? reasoningBlob(part.seal) : reasoningBlob(part.text, part.seal),
+          },
+        ];
       case 'text':
         return [{ type: 'text', text: textOfChunks(part.chunks) }];
       case 'refusal':
         return [{ type: 'text', text: part.text }];
       case 'call':
-        return [{ type: 'call', id: part.callId, name: part.name, arguments: canonicalJson(objectText(jsonOf(part))) }];
+        return [
+          {
+            type: 'call',
+            id: part.callId,
+            name: part.name,
+            arguments: canonicalJson(objectText(plannedCallJson(part))),
+          },
+        ];
       default:
         return [];
     }
@@ -65,7 +77,7 @@ class MessagesAnswer {
   }
 
   frames(): Frame[] {
-    this.#event('message_start', { message: this.#begun() });
+    this.#event('message_start', { message: this.#messageStart() });
     this.#event('ping', {});
     for (const part of this.#answer.parts) {
       const isMore = this.#part(part);
@@ -84,7 +96,7 @@ class MessagesAnswer {
     this.#frames.push(event({ type, ...members }));
   }
 
-  #begun(): Members {
+  #messageStart(): Members {
     const { id, model, usage } = this.#answer;
     return {
       id: `msg_${id}`,
@@ -162,7 +174,7 @@ class MessagesAnswer {
     this.#callsTools = true;
     this.#block({ type: 'tool_use', id: call.callId, name: call.name, input: {} }, (add) => {
       add({ type: 'input_json_delta', partial_json: '' });
-      for (const partial_json of inDeltas(jsonOf(call), this.#answer.deltaLength)) {
+      for (const partial_json of inDeltas(plannedCallJson(call), this.#answer.deltaLength)) {
         add({ type: 'input_json_delta', partial_json });
       }
     });

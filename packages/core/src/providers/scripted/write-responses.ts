@@ -1,6 +1,6 @@
 import { event, emitChunks, type Frame } from './frames.js';
 import { textOfChunks, type PlannedAnswer, type PlannedPart, type TextChunk } from './planned-answer.js';
-import { blobOf, type Spoken } from './seen-request.js';
+import { reasoningBlob, type SpokenPart } from './seen-request.js';
 
 /** Writes a planned answer as OpenAI Responses. */
 export function writeResponses(answer: PlannedAnswer): Frame[] {
@@ -8,11 +8,13 @@ export function writeResponses(answer: PlannedAnswer): Frame[] {
 }
 
 /** The parts of the answer that the next request must contain. */
-export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): Spoken[] {
-  return parts.flatMap((part): Spoken[] => {
+export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): SpokenPart[] {
+  return parts.flatMap((part): SpokenPart[] => {
     switch (part.type) {
       case 'reasoning':
-        return sealsReasoning ? [{ type: 'reasoning', blob: blobOf(part.seal, summaryOf(part.text)) }] : [];
+        return sealsReasoning
+          ? [{ type: 'reasoning', blob: reasoningBlob(part.seal, reasoningSummary(part.text)) }]
+          : [];
       case 'text':
         return [{ type: 'text', text: textOfChunks(part.chunks) }];
       case 'refusal':
@@ -116,7 +118,7 @@ class ResponsesAnswer {
   }
 
   /** Only the last part of a stopped answer is incomplete. */
-  #statusOf(id: string): 'completed' | 'incomplete' {
+  #itemStatus(id: string): 'completed' | 'incomplete' {
     const last = this.#answer.parts.findLast((part) => 'id' in part);
     return this.#wasStopped() && last?.id === id ? 'incomplete' : 'completed';
   }
@@ -143,7 +145,7 @@ class ResponsesAnswer {
     const item = { id, type: 'message', role: 'assistant' };
     const part = (said: string): Members =>
       kind === 'refusal' ? { type: kind, refusal: said } : { type: kind, text: said, annotations: [], logprobs: [] };
-    const status = this.#statusOf(id);
+    const status = this.#itemStatus(id);
     this.#item({ ...item, status: 'in_progress', content: [] }, { ...item, status, content: [part(text)] }, (place) => {
       const at = { ...place, content_index: 0 };
       this.#event('response.content_part.added', { ...at, part: part('') });
@@ -157,7 +159,7 @@ class ResponsesAnswer {
   #reasoning({ id, text, seal }: Extract<PlannedPart, { type: 'reasoning' }>): void {
     const item = { id, type: 'reasoning' };
     const sealed = this.#answer.sealsReasoning ? { encrypted_content: seal } : {};
-    const finished = { ...item, summary: summaryOf(text), ...sealed };
+    const finished = { ...item, summary: reasoningSummary(text), ...sealed };
     this.#item({ ...item, summary: [], ...sealed }, finished, (place) => {
       if (text === '') return;
       const at = { ...place, summary_index: 0 };
@@ -172,7 +174,7 @@ class ResponsesAnswer {
     const item = { id, type: custom ? 'custom_tool_call' : 'function_call', call_id: callId, name };
     const member = custom ? 'input' : 'arguments';
     const kind = custom ? 'custom_tool_call_input' : 'function_call_arguments';
-    const status = custom ? {} : { status: this.#statusOf(id) };
+    const status = custom ? {} : { status: this.#itemStatus(id) };
     const begun = { ...item, [member]: '', ...(custom ? {} : { status: 'in_progress' }) };
     this.#item(begun, { ...item, [member]: text, ...status }, (place) => {
       this.#say([text], (delta) => this.#event(`response.${kind}.delta`, { ...place, delta }));
@@ -185,6 +187,6 @@ function logprobs(kind: string): Members {
   return kind === 'output_text' ? { logprobs: [] } : {};
 }
 
-function summaryOf(text: string): Members[] {
+function reasoningSummary(text: string): Members[] {
   return text === '' ? [] : [{ type: 'summary_text', text }];
 }

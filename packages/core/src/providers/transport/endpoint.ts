@@ -5,29 +5,22 @@ import { secretHeaders } from './redact.js';
 
 /** The options that decide whether a key may be sent. */
 interface KeyedRequest {
-  readonly apiKey?: string | (() => unknown);
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly fetch?: Fetch;
-  readonly environment?: Environment;
-  readonly allowInsecureHttp?: boolean;
+  readonly apiKey?: string | (() => unknown) | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: Fetch | undefined;
+  readonly environment?: Environment | undefined;
+  readonly allowInsecureHttp?: boolean | undefined;
 }
 
 /**
  * @throws ToolscriptUsageError unless the URL is absolute, starts with http: or https:, and contains no credentials.
  */
-export function endpointOf(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
-  if (!URL.canParse(baseUrl))
-    throw new ToolscriptUsageError(
-      'createProvider: baseUrl is not an absolute URL. Use a URL such as https://api.openai.com/v1.',
-    );
+export function endpointUrl(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
+  if (!URL.canParse(baseUrl)) throw new ToolscriptUsageError('BASE_URL_NOT_ABSOLUTE');
   const url = new URL(baseUrl);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ToolscriptUsageError('createProvider: baseUrl must start with http: or https:.');
-  if (url.username !== '' || url.password !== '')
-    throw new ToolscriptUsageError(
-      'createProvider: baseUrl must not contain a user name or password. Pass them in options.headers.',
-    );
-  const base = url.pathname.replace(/\/+$/u, '');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new ToolscriptUsageError('BASE_URL_NOT_HTTP');
+  if (url.username !== '' || url.password !== '') throw new ToolscriptUsageError('BASE_URL_WITH_PASSWORD');
+  const base = url.pathname.replace(/(?<!\/)\/+$/u, '');
   url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
@@ -50,9 +43,7 @@ export function refuseOpenKey(
   if (isLoopback(url.hostname) && (proxy === undefined || isLoopback(new URL(proxy).hostname))) return;
   const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
   const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
-  throw new ToolscriptUsageError(
-    `createProvider: the key would be sent unencrypted ${way}, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
-  );
+  throw new ToolscriptUsageError('PROVIDER_KEY_UNENCRYPTED', { way, remedy });
 }
 
 function isLoopback(hostname: string): boolean {

@@ -1,5 +1,6 @@
-import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js';
+import { wireFailure, isMembers, wireMembers, type Members } from '../wire-values.js';
 import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
+import type { Defined } from '../../protocol/json.js';
 import type { Clock } from './clock.js';
 
 /** The failure of a request, as `response_error` reports it. */
@@ -7,11 +8,11 @@ export interface RequestFailure {
   readonly code: string;
   readonly message: string;
   readonly retryable: boolean;
-  readonly status?: number;
-  readonly requestId?: string;
-  readonly retryAfterMs?: number;
+  readonly status?: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
   /** The provider's own error object. */
-  readonly native?: Members;
+  readonly native?: Members | undefined;
 }
 
 const EXCERPT_LENGTH = 500;
@@ -44,17 +45,21 @@ function isPassing(code: string): boolean {
 /** The failure that an answer reports after the response headers arrived. */
 export function failureOfAnswer(
   { code, message, native }: Members & { code: string; message: string },
-  { status, requestId, retryAfterMs }: { status: number; requestId?: string; retryAfterMs?: number },
+  {
+    status,
+    requestId,
+    retryAfterMs,
+  }: { status: number; requestId?: string | undefined; retryAfterMs?: number | undefined },
 ): RequestFailure {
-  const named = membersOf(native);
+  const named = wireMembers(native);
   const isHopeless = [code, named.type, named.code].some((name) => HOPELESS_CODES.includes(String(name)));
   return {
     code,
     message,
     retryable: isPassing(code) && !isHopeless,
     status,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    requestId,
+    retryAfterMs,
   };
 }
 
@@ -63,10 +68,13 @@ function isRetryableStatus(status: number): boolean {
 }
 
 /** The members of a failure that come from the headers of the response. */
-export function namesIn(headers: Headers, clock: Clock): { requestId?: string; retryAfterMs?: number } {
+export function namesIn(
+  headers: Headers,
+  clock: Clock,
+): { requestId?: string | undefined; retryAfterMs?: number | undefined } {
   const requestId = headers.get('x-request-id') ?? headers.get('request-id');
-  const retryAfterMs = retryAfterOf(headers, clock);
-  return { ...(requestId === null ? {} : { requestId }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const retryAfterMs = requestedRetryDelay(headers, clock);
+  return { ...(requestId === null ? {} : { requestId }), retryAfterMs };
 }
 
 /** The failure of an error response. `text` is its body, possibly truncated. */
@@ -86,13 +94,13 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
   };
 }
 
-function saidIn(text: string): { code: string; message: string; native?: Members } {
+function saidIn(text: string): { code: string; message: string; native?: Members | undefined } {
   try {
     const body: unknown = JSON.parse(text);
     // Some servers send a list that contains the error object.
     const value = Array.isArray(body) ? (body as unknown[])[0] : body;
-    const { error } = membersOf(value);
-    if (isMembers(value)) return failureOf(error ?? value);
+    const { error } = wireMembers(value);
+    if (isMembers(value)) return wireFailure(error ?? value);
   } catch {
     // The body is not JSON: a proxy's HTML page, for example.
   }
@@ -162,23 +170,25 @@ export function connectionTimeout(ms: number): RequestFailure {
 
 export interface RetryOptions {
   /** Maximum number of attempts after the first one. Default 3. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
   /** Maximum of the first delay, in ms. The maximum doubles with each retry. Default 500. */
-  baseDelayMs?: number;
+  baseDelayMs?: number | undefined;
   /** Maximum of every computed delay, in ms. Default 30 000. */
-  maxDelayMs?: number;
+  maxDelayMs?: number | undefined;
   /** Maximum delay that a provider may request, in ms. A longer delay ends the retries. Default 60 000. */
-  maxRetryAfterMs?: number;
+  maxRetryAfterMs?: number | undefined;
 }
 
-export type RetryPolicy = Required<RetryOptions>;
+export type RetryPolicy = Defined<RetryOptions>;
 
-export const DEFAULT_RETRIES: RetryPolicy = Object.freeze({
-  maxRetries: 3,
-  baseDelayMs: 500,
-  maxDelayMs: 30_000,
-  maxRetryAfterMs: 60_000,
-});
+export function retryPolicy({
+  maxRetries = 3,
+  baseDelayMs = 500,
+  maxDelayMs = 30_000,
+  maxRetryAfterMs = 60_000,
+}: RetryOptions = {}): RetryPolicy {
+  return { maxRetries, baseDelayMs, maxDelayMs, maxRetryAfterMs };
+}
 
 /**
  * The delay before the next attempt, in ms; undefined if there is no next attempt. A delay that the provider requests
@@ -198,17 +208,17 @@ export function delayBeforeRetry(
 }
 
 /** The delay that `retry-after-ms`, or `retry-after` in seconds or as an HTTP date, requests. */
-export function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
-  const ms = numberOf(headers.get('retry-after-ms'));
+export function requestedRetryDelay(headers: Headers, clock: Clock): number | undefined {
+  const ms = headerNumber(headers.get('retry-after-ms'));
   if (ms !== undefined) return ms;
   const value = headers.get('retry-after');
-  const seconds = numberOf(value);
+  const seconds = headerNumber(value);
   if (seconds !== undefined) return seconds * 1000;
   const date = value === null ? Number.NaN : Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
 }
 
-function numberOf(value: string | null): number | undefined {
+function headerNumber(value: string | null): number | undefined {
   if (value === null || !/^\s*\d+(?:\.\d+)?\s*$/u.test(value)) return undefined;
   return Number(value);
 }
@@ -217,17 +227,17 @@ function numberOf(value: string | null): number | undefined {
 export interface RateLimit {
   /** The unit that is counted: `requests`, `tokens`, `input-tokens`, … */
   readonly name: string;
-  readonly limit?: number;
-  readonly remaining?: number;
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
   /** The time at which the limit is full again, as the provider writes it: a date, or a duration such as `6m0s`. */
-  readonly reset?: string;
+  readonly reset?: string | undefined;
 }
 
 const OPENAI_HEADER = /^x-ratelimit-(?<what>limit|remaining|reset)-(?<name>[a-z-]+)$/u;
 const ANTHROPIC_HEADER = /^anthropic-ratelimit-(?<name>[a-z-]+)-(?<what>limit|remaining|reset)$/u;
 
 /** The limits in the headers of OpenAI, Anthropic and servers like them, by name; empty if there are none. */
-export function rateLimitsOf(headers: Headers): RateLimit[] {
+export function headerRateLimits(headers: Headers): RateLimit[] {
   const limits = new Map<string, Record<string, string | number>>();
   for (const [header, value] of headers) {
     const { name, what } = (OPENAI_HEADER.exec(header) ?? ANTHROPIC_HEADER.exec(header))?.groups ?? {};

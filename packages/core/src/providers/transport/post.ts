@@ -8,7 +8,7 @@ import {
   firstTokenTimeout,
   namesIn,
   totalTimeout,
-  rateLimitsOf,
+  headerRateLimits,
   type RateLimit,
   type RequestFailure,
 } from './failures.js';
@@ -29,12 +29,12 @@ export interface PostSettings extends AttemptTimes {
   maxAnswerBytes: number;
 }
 
-export type Posted =
+export type PostResult =
   | {
       readonly type: 'answer';
       readonly status: number;
-      readonly requestId?: string;
-      readonly retryAfterMs?: number;
+      readonly requestId?: string | undefined;
+      readonly retryAfterMs?: number | undefined;
       readonly rateLimits: readonly RateLimit[];
       readonly body: AsyncIterable<Uint8Array>;
       /** Called by the reader at the first item of the answer. Ends the limit on the time until the first item. */
@@ -47,14 +47,14 @@ const MAX_ERROR_BYTES = 65_536;
 const ERROR_BODY_TIMEOUT_MS = 10_000;
 
 /** Makes one attempt. Never rejects. */
-export async function post(request: PostRequest, settings: PostSettings): Promise<Posted> {
+export async function post(request: PostRequest, settings: PostSettings): Promise<PostResult> {
   if (request.signal?.aborted === true) return { type: 'aborted' };
   const connection = new AbortController();
   const abort = (): void => connection.abort();
   request.signal?.addEventListener('abort', abort, { once: true });
   const release = (): void => request.signal?.removeEventListener('abort', abort);
   const begun = settings.clock.elapsed();
-  const head = await headOf(request, settings, connection);
+  const head = await awaitHead(request, settings, connection);
   if (head.type !== 'response') {
     release();
     return head;
@@ -70,13 +70,13 @@ export async function post(request: PostRequest, settings: PostSettings): Promis
   const body = response.body === null ? nothing() : watchBody(response.body, watch);
   const onFirstItem = (): void => deadlines.saysSomething();
   const { status, headers } = response;
-  const rateLimits = rateLimitsOf(headers);
+  const rateLimits = headerRateLimits(headers);
   return { type: 'answer', status, ...namesIn(headers, settings.clock), rateLimits, body, onFirstItem };
 }
 
-type Head = { readonly type: 'response'; readonly response: Response } | Exclude<Posted, { type: 'answer' }>;
+type Head = { readonly type: 'response'; readonly response: Response } | Exclude<PostResult, { type: 'answer' }>;
 
-async function headOf(
+async function awaitHead(
   { url, headers, body, signal }: PostRequest,
   { fetch, clock, ...times }: PostSettings,
   connection: AbortController,
@@ -111,7 +111,7 @@ function headLimit(times: AttemptTimes): { ms: number; failure: RequestFailure }
 async function readFailure(response: Response, { clock }: PostSettings, end: () => void): Promise<RequestFailure> {
   const done = new AbortController();
   const text = await Promise.race([
-    beginningOf(response),
+    bodyStart(response),
     sleep(clock, ERROR_BODY_TIMEOUT_MS, done.signal).then(() => ''),
   ]);
   done.abort();
@@ -121,7 +121,7 @@ async function readFailure(response: Response, { clock }: PostSettings, end: () 
 }
 
 /** The start of an error's body; if the body is interrupted, the part that was received. */
-async function beginningOf({ body }: Response): Promise<string> {
+async function bodyStart({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;

@@ -53,12 +53,12 @@ export function proxyFetch(proxy: string): Fetch {
 function parseProxy(proxy: string): string {
   const scheme = URL.canParse(proxy) ? new URL(proxy).protocol : '';
   if (scheme === 'http:' || scheme === 'https:') return proxy;
-  throw new ToolscriptUsageError('The proxy of HTTP_PROXY or HTTPS_PROXY must be an http: or https: URL.');
+  throw new ToolscriptUsageError('PROXY_URL_NOT_HTTP');
 }
 
 async function loadProxyFetch(uri: string): Promise<Fetch> {
   const { fetch, ProxyAgent } = await import('undici');
   const dispatcher = new ProxyAgent(uri);
   type Init = NonNullable<Parameters<typeof fetch>[1]>;
-  return async (url, init) => (await fetch(url, { ...(init as Init), dispatcher })) as unknown as Response;
+  return async (url, init) => (await fetch(url, { ...(init as unknown as Init), dispatcher })) as unknown as Response;
 }

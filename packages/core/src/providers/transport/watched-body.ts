@@ -1,19 +1,20 @@
 import { BodyEnd } from '../body.js';
+import type { Defined } from '../../protocol/json.js';
 import type { Clock } from './clock.js';
 import { firstTokenTimeout, totalTimeout } from './failures.js';
 
 /** The options of `createProvider` that limit time. */
 export interface TimeLimits {
-  readonly connectTimeoutMs?: number;
-  readonly idleTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
   /** Counts from the start of the request. */
-  readonly firstTokenTimeoutMs?: number;
-  readonly answerTimeoutMs?: number;
-  readonly totalTimeoutMs?: number;
+  readonly firstTokenTimeoutMs?: number | undefined;
+  readonly answerTimeoutMs?: number | undefined;
+  readonly totalTimeoutMs?: number | undefined;
 }
 
 /** The maximum times of one attempt, in ms. `leftMs`: the rest of the time for all attempts. */
-export type AttemptTimes = Required<Omit<TimeLimits, 'totalTimeoutMs'>> & { readonly leftMs: number };
+export type AttemptTimes = Defined<Omit<TimeLimits, 'totalTimeoutMs'>> & { readonly leftMs: number };
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
 const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
@@ -23,17 +24,17 @@ const DEFAULT_ANSWER_TIMEOUT_MS = 3_600_000;
 export class AttemptLimits {
   readonly #clock: Clock;
   readonly #limits: TimeLimits;
-  readonly #begun: number;
+  readonly #beganAt: number;
 
   constructor(clock: Clock, limits: TimeLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#begun = clock.elapsed();
+    this.#beganAt = clock.elapsed();
   }
 
   /** The time that remains for further attempts, in ms. */
   get leftMs(): number {
-    return (this.#limits.totalTimeoutMs ?? Infinity) - (this.#clock.elapsed() - this.#begun);
+    return (this.#limits.totalTimeoutMs ?? Infinity) - (this.#clock.elapsed() - this.#beganAt);
   }
 
   nextAttempt(): AttemptTimes {
@@ -99,7 +100,7 @@ export async function* watchBody(
 
 /** `leftMs`: the time that remains for the whole body. */
 function nextPiece(
-  reading: Promise<{ done: boolean; value?: Uint8Array }>,
+  reading: Promise<{ done: boolean; value?: Uint8Array | undefined }>,
   watch: BodyWatch,
   leftMs: number,
 ): Promise<Piece> {
@@ -112,7 +113,7 @@ function nextPiece(
     };
     const abort = (): void => settle(() => reject(new BodyEnd('AnswerAborted', 'The caller aborted the answer.')));
     const { ms, end } = nextLimit(watch, leftMs);
-    // defence: answer-time, without it: const cancelTimer = clock.after(watch.idleTimeoutMs, () => settle(() => reject(end())));
+    // defence: answer-time
     const cancelTimer = clock.after(Math.max(0, ms), () => settle(() => reject(end())));
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
@@ -129,11 +130,11 @@ function nextLimit(watch: BodyWatch, leftMs: number): { ms: number; end: () => B
   const own =
     leftMs < watch.idleTimeoutMs
       ? { ms: leftMs, end: () => tooLong(watch.answerTimeoutMs) }
-      : { ms: watch.idleTimeoutMs, end: () => stalled(watch.idleTimeoutMs) };
+      : { ms: watch.idleTimeoutMs, end: () => stallEnd(watch.idleTimeoutMs) };
   return deadline.ms < own.ms ? deadline : own;
 }
 
-function stalled(ms: number): BodyEnd {
+function stallEnd(ms: number): BodyEnd {
   return new BodyEnd(
     'AnswerStalled',
     `The provider sent nothing for ${ms / 1000} s. Raise idleTimeoutMs of createProvider if it pauses longer.`,
@@ -154,14 +155,14 @@ function tooLarge(bytes: number): BodyEnd {
 export class Deadlines {
   readonly #clock: Clock;
   readonly #times: AttemptTimes;
-  readonly #begun: number;
+  readonly #beganAt: number;
   #saysSomething = false;
 
   /** `begun`: the time of the request, by `clock.elapsed()`. */
   constructor(times: AttemptTimes & { readonly clock: Clock }, begun: number) {
     this.#clock = times.clock;
     this.#times = times;
-    this.#begun = begun;
+    this.#beganAt = begun;
   }
 
   saysSomething(): void {
@@ -171,7 +172,7 @@ export class Deadlines {
   /** The time until the next of these limits, in ms, and the `BodyEnd` that the limit causes. */
   next(): { ms: number; end: () => BodyEnd } {
     const { leftMs, firstTokenTimeoutMs } = this.#times;
-    const passed = this.#clock.elapsed() - this.#begun;
+    const passed = this.#clock.elapsed() - this.#beganAt;
     const first = this.#saysSomething ? Infinity : firstTokenTimeoutMs;
     if (first < leftMs)
       return { ms: first - passed, end: () => new BodyEnd('FirstTokenTimeout', firstTokenTimeout(first).message) };

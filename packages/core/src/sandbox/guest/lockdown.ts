@@ -182,7 +182,7 @@ function assign(receiver: unknown, key: string, value: unknown, prototype: objec
 
 function lockGlobals(): void {
   for (const key of ownKeys(globalThis)) {
-    const { value, enumerable, configurable, ...rest } = getOwnPropertyDescriptor(globalThis, key)!;
+    const { value, enumerable = false, configurable, ...rest } = getOwnPropertyDescriptor(globalThis, key)!;
     if (configurable === true && 'writable' in rest)
       defineProperty(globalThis, key, { value, writable: false, configurable: false, enumerable });
   }

@@ -19,7 +19,7 @@ import { performance, startClock } from './bridge/clock.js';
 import { readContext, setContext } from './bridge/context.js';
 import { errorClasses } from './bridge/errors.js';
 import { show, showJson } from './bridge/inspect.js';
-import { refuseClassesOf } from './bridge/json.js';
+import { refuseClasses } from './bridge/json.js';
 import { limits } from './bridge/limits.js';
 import { flush } from './bridge/outbox.js';
 import { text, writeLog } from './bridge/output.js';
@@ -32,7 +32,7 @@ import { makeTools, setTools } from './bridge/tools-object.js';
 import { makeConsole } from './console/console.js';
 import { lockDown } from './lockdown.js';
 import { defineProperty, freeze, Math, parse } from './primordials.js';
-import { defineMembers, named } from './standard-library/define.js';
+import { defineMembers, nameMembers } from './standard-library/define.js';
 import installStandardLibrary from './standard-library/install.js';
 
 /** Creates the realm that scripts run in, and returns the functions that the host calls. */
@@ -40,14 +40,14 @@ export default function makeGuest(notifyHost: () => void): object {
   connectHost(notifyHost);
   installStandardLibrary();
   installStacks();
-  refuseClassesOf([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
-  defineMembers(Math, named({ random }));
+  refuseClasses([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
+  defineMembers(Math, nameMembers({ random }));
   defineMembers(globalThis, {
     ...errorClasses,
     console: makeConsole({ write: writeLog, show, showJson, nowMs: dateNow, framesBelow }),
     performance,
     catalog,
-    ...named({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask }),
+    ...nameMembers({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask }),
     emit: text,
   });
   lockDown();
@@ -59,7 +59,7 @@ export default function makeGuest(notifyHost: () => void): object {
 function publish(): void {
   const fixed = { configurable: false, enumerable: false };
   defineProperty(globalThis, 'tools', { value: makeTools(), writable: false, ...fixed });
-  defineProperty(globalThis, 'context', { get: freeze(() => readContext()), set: undefined, ...fixed });
+  defineProperty(globalThis, 'context', { get: freeze(() => readContext()), ...fixed });
 }
 
 /** Limits, seed, the run's id if the script can start detached tasks, and two texts that are parsed on demand. */

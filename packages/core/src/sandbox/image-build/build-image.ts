@@ -97,7 +97,7 @@ function bootCompiler(module: WasmModule): Engine {
 /** Boots an engine that cannot evaluate text and contains the guest's own code. */
 function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
-  // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
+  // defence: no-code-from-text
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const makeGuest = engine.evaluate(compiler.compile(guest, 'toolscript', { keepLines: false }));
   const bridge = engine.call(makeGuest, engine.hostFunction());

@@ -41,14 +41,14 @@ const TABLE = 5;
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
-  readonly #known = new Map<number, Place>();
+  readonly #knownPlaces = new Map<number, Place>();
 
   constructor(layout: CallSiteLayout) {
     this.#layout = layout;
   }
 
   clear(): void {
-    if (this.#known.size > 0) this.#known.clear();
+    if (this.#knownPlaces.size > 0) this.#knownPlaces.clear();
   }
 
   /** The place of the innermost call that a script made. */
@@ -61,10 +61,10 @@ export class PlaceReader {
       const code = words[callee + OBJECT_PAYLOAD]! >> 2;
       if (words[code + layout.lines] === 0) continue;
       const instruction = words[frame + layout.instruction]!;
-      const known = this.#known.get(instruction);
+      const known = this.#knownPlaces.get(instruction);
       if (known !== undefined) return known;
-      const place = placeOf(words, bytes, code, instruction, layout);
-      this.#known.set(instruction, place);
+      const place = callSitePlace(words, bytes, code, instruction, layout);
+      this.#knownPlaces.set(instruction, place);
       return place;
     }
     return NO_PLACE;
@@ -75,7 +75,7 @@ export class PlaceReader {
 const SHORT_STEP = { first: 1, lines: 5, leastLine: -1 } as const;
 
 /** Walks a function's table up to the instruction before `next`, which made the call. */
-function placeOf(
+function callSitePlace(
   words: Uint32Array,
   bytes: Uint8Array,
   code: number,
@@ -148,7 +148,7 @@ const FRAME_WORDS = 12;
 const CODE_WORDS = 32;
 const RUNTIME_WORDS = 256;
 
-interface Known {
+interface Calibration {
   functions: EngineValue;
   object: (name: string) => number;
 }
@@ -157,8 +157,8 @@ interface Known {
 export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSiteLayout {
   const seen: Uint32Array[] = [];
   const engine = makeEngine(module, () => seen.push(engine.words().slice()));
-  const withLines = makeKnown(engine, compiler, true);
-  const without = makeKnown(engine, compiler, false);
+  const withLines = makeCalibration(engine, compiler, true);
+  const without = makeCalibration(engine, compiler, false);
   engine.call(engine.property(withLines.functions, 'outer'));
   const words = engine.words();
   const [first, again, elsewhere] = seen;
@@ -185,7 +185,7 @@ function makeEngine(module: WasmModule, onCall: () => void): Engine {
   return engine;
 }
 
-function makeKnown(engine: Engine, compiler: Engine, keepLines: boolean): Known {
+function makeCalibration(engine: Engine, compiler: Engine, keepLines: boolean): Calibration {
   const make = engine.evaluate(compiler.compile(CALIBRATION, 'calibration', { keepLines }));
   const functions = engine.call(make, engine.hostFunction());
   return {
@@ -195,11 +195,11 @@ function makeKnown(engine: Engine, compiler: Engine, keepLines: boolean): Known 
 }
 
 /** The word of the runtime that points to a chain of frames whose functions are the known ones. */
-function findFrames(words: Uint32Array, runtime: number, known: Known) {
+function findFrames(words: Uint32Array, runtime: number, known: Calibration) {
   const chain = ['here', 'inner', 'middle', 'outer'].map((name) => known.object(name) << 2);
   for (let current = runtime; current < runtime + RUNTIME_WORDS; current++) {
     for (let callee = 1; callee < 4; callee++) {
-      const found = framesOf(words, words[current]! >> 2, (frame) => words[frame + callee]!);
+      const found = stackFrames(words, words[current]! >> 2, (frame) => words[frame + callee]!);
       const start = found.callees.indexOf(chain[0]!);
       if (start >= 0 && chain.every((object, index) => found.callees[start + index] === object))
         return { current, callee, middle: found.frames[start + 2]! };
@@ -208,7 +208,7 @@ function findFrames(words: Uint32Array, runtime: number, known: Known) {
   throw new Error("the layout of the engine's call frames has changed; adapt call-sites.ts to this engine");
 }
 
-function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => number) {
+function stackFrames(words: Uint32Array, top: number, calleeOf: (frame: number) => number) {
   const frames: number[] = [];
   for (let frame = top; frame > 0 && frame < words.length && frames.length < MAX_FRAMES; frame = words[frame]! >> 2)
     frames.push(frame);
@@ -232,9 +232,9 @@ function findInstruction(
 }
 
 /** The first word of a function's code that is 0 if the code was compiled without lines, and not 0 if it has lines. */
-function findLines(words: Uint32Array, withLines: Known, without: Known): number {
+function findLines(words: Uint32Array, withLines: Calibration, without: Calibration): number {
   const names = ['here', 'inner', 'middle', 'outer', 'normal', 'async', 'generator', 'asyncGenerator'];
-  const code = (known: Known) => names.map((name) => words[known.object(name) + OBJECT_PAYLOAD]! >> 2);
+  const code = (known: Calibration) => names.map((name) => words[known.object(name) + OBJECT_PAYLOAD]! >> 2);
   const [kept, dropped] = [code(withLines), code(without)];
   for (let word = 0; word < CODE_WORDS; word++) {
     const isMark = kept.every((at) => words[at + word] !== 0) && dropped.every((at) => words[at + word] === 0);
@@ -244,7 +244,7 @@ function findLines(words: Uint32Array, withLines: Known, without: Known): number
 }
 
 /** The word of a function's code with the address of its instructions, followed by their length in bytes. */
-function findInstructions(words: Uint32Array, known: Known, instruction: number): number {
+function findInstructions(words: Uint32Array, known: Calibration, instruction: number): number {
   const code = words[known.object('middle') + OBJECT_PAYLOAD]! >> 2;
   for (let word = 0; word < CODE_WORDS; word++) {
     const [start, length] = [words[code + word]!, words[code + word + 1]!];

@@ -49,7 +49,7 @@ export class ComputeClock {
 }
 
 interface ThreadCpu {
-  threadCpuUsage?: () => { user: number; system: number };
+  threadCpuUsage?: (() => { user: number; system: number }) | undefined;
 }
 
 /** Processor time of this thread so far, in ms; undefined if the platform does not report it. */

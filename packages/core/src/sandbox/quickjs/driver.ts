@@ -216,7 +216,7 @@ export class Engine {
     this.memory().set(bytecode, address);
     const value = raw.qjs_eval_bytecode(address, bytecode.length);
     if (address !== this.channel.io) raw.wasm_free(address);
-    return this.#checked(value);
+    return this.#checkedValue(value);
   }
 
   /**
@@ -230,7 +230,7 @@ export class Engine {
   call(callee: EngineValue, argument?: EngineValue): EngineValue {
     const { raw, channel } = this;
     if (argument !== undefined) this.words()[channel.argument >> 2] = argument;
-    return this.#checked(
+    return this.#checkedValue(
       raw.qjs_call(callee, raw.qjs_get_undefined(), argument === undefined ? 0 : 1, channel.argument),
     );
   }
@@ -307,7 +307,7 @@ export class Engine {
     }
   }
 
-  #checked(value: EngineValue): EngineValue {
+  #checkedValue(value: EngineValue): EngineValue {
     if (this.raw.qjs_is_exception(value) !== 0) {
       this.raw.qjs_free_value(value);
       throw new EngineError(this.takeException());

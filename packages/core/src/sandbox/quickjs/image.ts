@@ -68,10 +68,7 @@ export interface PromiseLayout {
   readonly rejectClass: number;
 }
 
-export const PROTOCOL_VERSION = 2;
-
-/** Versions whose suspended scripts can be resumed. */
-export const KNOWN_PROTOCOLS: readonly number[] = [1, PROTOCOL_VERSION];
+export const PROTOCOL_VERSION = 1;
 const PAGE = 4096;
 
 /** Finds the runs of pages above the stack that contain data. */

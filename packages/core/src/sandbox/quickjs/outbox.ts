@@ -96,7 +96,7 @@ export function readOutbox(text: string, callsMade: number, limits: SandboxLimit
     logs: list(logs, limits.maxLogEvents).map(readLog),
     progress: list(progress, limits.maxProgressEvents * 4 + 64).map(readProgress),
     output: boundedText(output, limits.maxOutputBytes + 1),
-    dropped: readDropped(list(dropped, 2)),
+    dropped: readDroppedCounts(list(dropped, 2)),
     end: end === undefined ? undefined : readEnd(list(end, 4), limits),
   };
 }
@@ -165,13 +165,13 @@ function maxLineUnits({ maxCalls, maxLogBytes, maxOutputBytes, maxReturnBytes, m
 const MEMBERS = new Set(['calls', 'logs', 'progress', 'output', 'dropped', 'end']);
 const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['log', 'info', 'warn', 'error', 'debug']);
 
-// defence: outbox-rules, without it: function check(_holds: boolean, _what: string): asserts _holds {}
+// defence: outbox-rules
 function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new GuestBreach(what);
 }
 
 /** Throws a `GuestBreach`. */
-export function parseRecord(json: string): Readonly<Record<string, unknown>> {
+function parseRecord(json: string): Readonly<Record<string, unknown>> {
   return record(parse(json));
 }
 
@@ -243,7 +243,7 @@ function readProgress(entry: unknown): Outbox['progress'][number] {
   return { message: boundedText(message, MAX_TEXT_UNITS), kind };
 }
 
-function readDropped([logs, progress]: readonly unknown[]): Outbox['dropped'] {
+function readDroppedCounts([logs, progress]: readonly unknown[]): Outbox['dropped'] {
   return { logs: count(logs), progress: count(progress) };
 }
 

@@ -125,11 +125,11 @@ export function calibratePromiseLayout(module: WasmModule, compiler: Engine): Pr
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });
   const root = engine.evaluate(compiler.compile(CALIBRATION, 'calibration', { keepLines: false }));
   engine.runJobs(() => {});
-  const classOf = (list: string) => {
+  const objectClass = (list: string) => {
     const value = engine.raw.qjs_get_prop_uint32(engine.property(root, list), 0);
     return engine.words()[(engine.raw.qjs_get_value_ptr(value) >> 2) + OBJECT_CLASS]! >>> 16;
   };
-  const layout = { resolveClass: classOf('resolve'), rejectClass: classOf('reject') };
+  const layout = { resolveClass: objectClass('resolve'), rejectClass: objectClass('reject') };
   const promises = engine.property(root, 'promises');
   for (const [index, expected] of EXPECTED.entries()) {
     const probe = probePromise(engine, promises, index, layout);

@@ -3,7 +3,6 @@ import { NO_PLACE, PlaceReader, type Place } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
-import { upgradeOutbox } from './outbox-version-1.js';
 import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
 import { captureMemory, restoreMemory, SnapshotError } from './snapshot.js';
@@ -33,10 +32,10 @@ export interface SlotJob {
 export interface SlotSegment {
   text: string;
   /** Set if the host ended the script, or found that a limit ended it. The guest's own end is in `text`. */
-  end?: SandboxEnd;
+  end?: SandboxEnd | undefined;
   ended: boolean;
   /** True if the segment was discarded so that other scripts can run. The script must start over on another worker. */
-  moved?: boolean;
+  moved?: boolean | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
   computeMs: number;
@@ -105,7 +104,7 @@ export class Slot {
   #rejections = new Map<number, { promise: EngineValue; reason: EngineValue }>();
   #memoryErrors = 0;
   #stackErrors = 0;
-  #broken = false;
+  #isBroken = false;
 
   constructor(module: WasmModule, image: Image, host: SlotHost, makeEngine: MakeEngine = newEngine) {
     this.#image = image;
@@ -183,7 +182,7 @@ export class Slot {
    */
   restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
     // Until the restore is complete, the slot holds a partial guest.
-    this.#broken = true;
+    this.#isBroken = true;
     this.#limits = limits;
     this.#sliceMs = sliceMs;
     this.#placeReader?.clear();
@@ -200,14 +199,14 @@ export class Slot {
     );
     this.#memoryErrors = raw.toolscript_oom.value - (snapshot.ranOutOf.memory ? 1 : 0);
     this.#stackErrors = raw.toolscript_stack.value - (snapshot.ranOutOf.stack ? 1 : 0);
-    this.#broken = false;
+    this.#isBroken = false;
   }
 
   /** Restores the pristine guest. Returns false if the instance must be dropped. */
   recycle(): boolean {
     this.#placeReader?.clear();
     // defence: broken-or-grown-instances-are-dropped
-    if (this.#broken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
+    if (this.#isBroken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
     loadImage(this.#engine, this.#image);
     return true;
   }
@@ -237,9 +236,8 @@ export class Slot {
 
   /** Records a call while it is made, independently of the guest's report. */
   #noteCall(): void {
-    if (this.#isVersion1) return;
     // defence: calls-are-bounded-by-the-host
-    if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxCallsOf(this.#limits))
+    if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxSlotCalls(this.#limits))
       throw new GuestBreach('the script made more calls than its limit allows');
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
@@ -297,8 +295,10 @@ export class Slot {
       this.#engine.runJobs(() => this.#check());
       segment = this.#report(this.#engine.callForText(this.#image.header.entries.flush));
     } catch (error) {
-      this.#broken = true;
-      segment = isMove(error) ? { ...this.#ended(undefined), moved: true } : this.#ended(this.#classify(error));
+      this.#isBroken = true;
+      segment = isMove(error)
+        ? { ...this.#endedSegment(undefined), moved: true }
+        : this.#endedSegment(this.#classify(error));
     }
     const spent = this.#clock.usedMs(performance.now());
     this.#computeLeftMs -= spent;
@@ -308,20 +308,13 @@ export class Slot {
     return segment;
   }
 
-  #ended(end: SandboxEnd | undefined): SlotSegment {
+  #endedSegment(end: SandboxEnd | undefined): SlotSegment {
     const why = end === undefined ? {} : { end };
     return { text: '', ...why, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
   }
 
-  get #isVersion1(): boolean {
-    return this.#image.header.protocol === 1;
-  }
-
-  #report(said: string): SlotSegment {
+  #report(text: string): SlotSegment {
     const firstCall = this.#nextCall;
-    let text = said;
-    if (this.#isVersion1 && said !== '')
-      ({ text, places: this.#places } = upgradeOutbox(said, firstCall, this.#limits!));
     const framed = frameSegment(firstCall, this.#places, text);
     const segment: SlotSegment = {
       text: framed,
@@ -338,7 +331,7 @@ export class Slot {
     if (saysEnded(text)) return this.#reportEnd(segment, text);
     if (this.#waiting.size === 0) {
       segment.ended = true;
-      segment.unhandled = this.#unhandled();
+      segment.unhandled = this.#unhandledThrows();
       segment.end = this.#ranOutOfMemory ? { type: 'limit', limit: 'memory' } : { type: 'stalled' };
     } else {
       segment.unobservable = this.#lostRaces();
@@ -350,9 +343,9 @@ export class Slot {
   #reportEnd(segment: SlotSegment, text: string): SlotSegment {
     const { end } = readOutbox(text, this.#places.length, this.#limits!);
     segment.ended = true;
-    segment.unhandled = this.#unhandled();
+    segment.unhandled = this.#unhandledThrows();
     segment.unobservable = this.#lostRaces();
-    const limit = this.#limitOf(end);
+    const limit = this.#reachedLimit(end);
     if (limit !== undefined) segment.end = limit;
     return segment;
   }
@@ -361,16 +354,16 @@ export class Slot {
    * The limit that ended the script, if the engine's own counters show that the engine ran out of heap or stack, and
    * the script ended with exactly that error.
    */
-  #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
+  #reachedLimit(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
-    // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
+    // defence: memory-limit-by-the-counter
     if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
     // The engine throws null if its heap has no room for an error.
     if (error.name === '' && error.message === 'null' && this.#ranOutOfMemory)
       return { type: 'limit', limit: 'memory' };
     const isStack = error.message === 'Maximum call stack size exceeded';
-    // defence: stack-limit-by-the-counter, without it: if (isStack) return { type: 'limit', limit: 'stack', error };
+    // defence: stack-limit-by-the-counter
     if (isStack && this.#ranOutOfStack) return { type: 'limit', limit: 'stack', error };
     return undefined;
   }
@@ -384,7 +377,7 @@ export class Slot {
     return this.#engine.raw.toolscript_stack.value !== this.#stackErrors;
   }
 
-  #unhandled(): GuestThrow[] {
+  #unhandledThrows(): GuestThrow[] {
     const { entries } = this.#image.header;
     return [...this.#rejections.values()].map(({ reason }) =>
       parseGuestThrow(this.#engine.callForText(entries.describeThrown, reason)),
@@ -421,7 +414,7 @@ export class Slot {
   }
 }
 
-function maxCallsOf({ maxCalls, maxBuiltinCalls }: SandboxLimits): number {
+function maxSlotCalls({ maxCalls, maxBuiltinCalls }: SandboxLimits): number {
   return maxCalls + maxBuiltinCalls;
 }
 

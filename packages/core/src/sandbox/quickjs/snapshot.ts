@@ -81,7 +81,7 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
 
 function inflate(delta: Uint8Array, maxBytes: number): Buffer {
   try {
-    // defence: snapshot-unfolds-within-bounds, without it: return inflateRawSync(delta);
+    // defence: snapshot-unfolds-within-bounds
     return inflateRawSync(delta, { maxOutputLength: maxBytes });
   } catch (error) {
     throw new SnapshotError(`the memory cannot be decompressed: ${String(error)}`);

@@ -1,6 +1,6 @@
 /** The part of the WebAssembly JavaScript API that the engine's driver uses; Node's own types lack it. */
 export interface WasmModule {
-  readonly kind?: 'module';
+  readonly kind?: 'module' | undefined;
 }
 
 export interface WasmMemory {

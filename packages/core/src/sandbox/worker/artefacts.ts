@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { coreFile } from '../../files/core-files.js';
 import type { ImageSource } from '../../protocol/index.js';
-import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
+import { HEADROOM_PAGES, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
@@ -38,14 +38,14 @@ export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Arra
  * Reads an engine and an image of another version. Throws a `SnapshotError` if the engine or the image is missing or
  * damaged, or if this version cannot run them.
  */
-export async function loadKept(
+export async function loadStoredArtefacts(
   [engineName = '', imageName = '']: readonly string[],
   images: ImageSource,
   maxMemoryMb: number,
 ): Promise<ExecuteArtefacts> {
-  const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
+  const [engine, image] = await Promise.all([findStoredImage(engineName, images), findStoredImage(imageName, images)]);
   const execute = readImage(image);
-  if (!KNOWN_PROTOCOLS.includes(execute.header.protocol))
+  if (execute.header.protocol !== PROTOCOL_VERSION)
     throw new SnapshotError(
       `the image uses version ${execute.header.protocol} of the guest's protocol`,
       'Resume the script with the version of Toolscript that suspended it.',
@@ -54,7 +54,7 @@ export async function loadKept(
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute };
 }
 
-async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
+async function findStoredImage(name: string, images: ImageSource): Promise<Uint8Array> {
   const bytes = await images(name);
   if (bytes === undefined)
     throw new SnapshotError(`the image ${name} is not stored`, 'Use the store in which the script was suspended.');

@@ -107,7 +107,7 @@ export function readSegment(report: WorkerReport, limits: SandboxLimits, columns
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);
   const outbox = readOutbox(frame.text, frame.places.length, limits);
-  const end = withColumns(withUnhandled(rest?.end ?? outbox.end, rest?.unhandled ?? []), columns);
+  const end = withColumns(withUnhandledThrows(rest?.end ?? outbox.end, rest?.unhandled ?? []), columns);
   return {
     calls: readCalls(outbox, frame, columns),
     logs: outbox.logs,
@@ -151,7 +151,7 @@ function readCalls(outbox: Outbox, { firstCall, places }: FramedSegment, columns
   });
 }
 
-function withUnhandled(end: SandboxEnd | undefined, unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
+function withUnhandledThrows(end: SandboxEnd | undefined, unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
   if (end?.type !== 'returned' && end?.type !== 'threw' && end?.type !== 'stalled') return end;
   return unhandled.length === 0 ? end : { ...end, unhandled: unhandled.map(readGuestThrow) };
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/index.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
-import { keepableArtefacts, loadKept, type ExecuteArtefacts } from './artefacts.js';
+import { keepableArtefacts, loadStoredArtefacts, type ExecuteArtefacts } from './artefacts.js';
 import { writeInit, type ColumnReader } from './guest-messages.js';
 import type { CancelReason } from './link.js';
 import type { RunRestore, RunStart } from './messages.js';
@@ -96,8 +96,8 @@ const SLICE_MS = 10;
 export function sendRun(run: LiveRun, worker: WorkerThread, maxMemoryBytes: number): void {
   run.outstanding = 1 + run.tape.length;
   worker.segmentLimits.set(run.key, run.wallMs);
-  if (run.origin === undefined) worker.send(['run', run.key, startOf(run, worker)]);
-  else worker.send(['restore', run.key, restoreOf(run, run.origin, maxMemoryBytes)]);
+  if (run.origin === undefined) worker.send(['run', run.key, runStart(run, worker)]);
+  else worker.send(['restore', run.key, runRestore(run, run.origin, maxMemoryBytes)]);
   for (const { batchJson, settled, clockMs } of run.tape)
     worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
   if (run.capturing !== undefined) worker.send(['capture', run.key]);
@@ -111,11 +111,11 @@ export function sendSettle(run: LiveRun, worker: WorkerThread): void {
   worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
 }
 
-function restoreOf(run: LiveRun, { snapshot, other }: Origin, maxMemoryBytes: number): RunRestore {
-  return { slot: run.slot, snapshot, sliceMs: sliceOf(run), limits: run.job.limits, maxMemoryBytes, other };
+function runRestore(run: LiveRun, { snapshot, other }: Origin, maxMemoryBytes: number): RunRestore {
+  return { slot: run.slot, snapshot, sliceMs: runSliceMs(run), limits: run.job.limits, maxMemoryBytes, other };
 }
 
-function startOf(run: LiveRun, worker: WorkerThread): RunStart {
+function runStart(run: LiveRun, worker: WorkerThread): RunStart {
   const { job } = run;
   return {
     slot: run.slot,
@@ -124,12 +124,12 @@ function startOf(run: LiveRun, worker: WorkerThread): RunStart {
     initText: writeInit(job),
     clockMs: job.clockMs,
     wallMs: run.wallMs,
-    sliceMs: sliceOf(run),
+    sliceMs: runSliceMs(run),
     limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
   };
 }
 
-function sliceOf({ lane, sliceMs }: LiveRun): number {
+function runSliceMs({ lane, sliceMs }: LiveRun): number {
   return lane === 'slow' ? sliceMs : SLICE_MS;
 }
 
@@ -182,7 +182,7 @@ const MAX_LOADED = 4;
  */
 export class RestorableImages {
   readonly #maxMemoryMb: number;
-  readonly #loaded = new Map<string, Promise<ExecuteArtefacts>>();
+  readonly #loadedArtefacts = new Map<string, Promise<ExecuteArtefacts>>();
   #current: Promise<ReadonlyMap<string, Uint8Array>> | undefined;
 
   constructor(maxMemoryMb: number) {
@@ -196,7 +196,7 @@ export class RestorableImages {
   }
 
   /** Rejects if the capture is damaged, or if one of its images is missing or unusable. */
-  async originOf(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
+  async captureOrigin(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
     const snapshot = readCapture(capture.state);
     const current = [...(await this.current()).keys()];
     const isCurrent = capture.images.every((name, index) => name === current[index]);
@@ -206,12 +206,12 @@ export class RestorableImages {
 
   #load(names: readonly string[], images: ImageSource): Promise<ExecuteArtefacts> {
     const key = names.join(' ');
-    const known = this.#loaded.get(key);
+    const known = this.#loadedArtefacts.get(key);
     if (known !== undefined) return known;
-    const loading = loadKept(names, images, this.#maxMemoryMb);
-    loading.catch(() => this.#loaded.delete(key));
-    if (this.#loaded.size >= MAX_LOADED) this.#loaded.clear();
-    this.#loaded.set(key, loading);
+    const loading = loadStoredArtefacts(names, images, this.#maxMemoryMb);
+    loading.catch(() => this.#loadedArtefacts.delete(key));
+    if (this.#loadedArtefacts.size >= MAX_LOADED) this.#loadedArtefacts.clear();
+    this.#loadedArtefacts.set(key, loading);
     return loading;
   }
 }

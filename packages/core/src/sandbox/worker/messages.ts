@@ -102,7 +102,7 @@ export interface ReportRest {
   dropped: number;
   droppedBytes: number;
   grownBytes: number;
-  snapshot?: SlotSnapshot;
+  snapshot?: SlotSnapshot | undefined;
   /** The reason why a run was refused. */
-  detail?: string;
+  detail?: string | undefined;
 }

@@ -11,9 +11,10 @@ import type {
   Settlement,
 } from '../../protocol/index.js';
 import { internalFault } from '../../protocol/internal-fault.js';
+import type { Defined } from '../../protocol/json.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
-import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
+import { PROTOCOL_VERSION } from '../quickjs/image.js';
 import { LiveRun, RestorableImages, RunTable, sendRun, sendSettle, writeCapture } from './live-run.js';
 import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
 import type { CancelReason } from './link.js';
@@ -27,20 +28,20 @@ export interface QuickJsOptions {
    * Number of worker threads. Default: 2, or the number of cores if that is less. The pool starts further threads for
    * scripts that compute for a long time.
    */
-  size?: number;
+  size?: number | undefined;
   /** Maximum number of live scripts on one worker, including those that wait for tools. Default 1 024. */
-  slotsPerWorker?: number;
+  slotsPerWorker?: number | undefined;
   /**
    * Maximum bytes of the sandboxes of all live scripts together; further scripts wait in the queue. Default: a
    * quarter of the machine's memory, or of its control group's if that is less.
    */
-  maxPoolBytes?: number;
+  maxPoolBytes?: number | undefined;
   /** Replaces a worker after this many scripts. Default: never. */
-  maxScriptsPerWorker?: number;
+  maxScriptsPerWorker?: number | undefined;
   /** Maximum number of scripts that wait for a free sandbox. Default 10 000. */
-  maxWaiting?: number;
+  maxWaiting?: number | undefined;
   /** Maximum memory of one sandbox, in MiB. Default 1 088: the highest `memoryMb` plus the engine. */
-  maxMemoryMb?: number;
+  maxMemoryMb?: number | undefined;
 }
 
 /** If this number of workers have died while they executed a script, the script counts as the cause. */
@@ -54,8 +55,8 @@ const MAX_DEATHS = 3;
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
-  readonly bridge = { version: PROTOCOL_VERSION, known: KNOWN_PROTOCOLS };
-  readonly #options: Required<QuickJsOptions>;
+  readonly bridge = { version: PROTOCOL_VERSION, known: [PROTOCOL_VERSION] };
+  readonly #options: Defined<QuickJsOptions>;
   readonly #workers: WorkerRoster;
   readonly #runs = new RunTable<LiveRun>();
   readonly #waiting: WaitingRuns<LiveRun>;
@@ -69,15 +70,15 @@ export class QuickJsPool implements SandboxRuntime {
       this.#end(run, isNew(run) ? { type: 'busy', waitedMs } : { type: 'limit', limit: 'wall' }),
   });
   /** Runs that no longer have a worker, and wait for room on a worker. */
-  readonly #stranded = new Set<LiveRun>();
+  readonly #strandedRuns = new Set<LiveRun>();
   readonly #images: RestorableImages;
   readonly #budget: MemoryBudget;
   #isLoaded = false;
   #warming: Promise<void> | undefined;
   #nextKey = 0;
-  #closed = false;
-  #completed = 0;
-  #moved = 0;
+  #isClosed = false;
+  #completedCount = 0;
+  #movedCount = 0;
 
   /** `entry`: the module of a worker thread. Tests pass modules with faults. */
   constructor(options: QuickJsOptions = {}, entry = coreFile('sandbox/worker/entry.js')) {
@@ -107,7 +108,7 @@ export class QuickJsPool implements SandboxRuntime {
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun {
     const run = new LiveRun(this, this.#newKey(), job, observer);
     this.#runs.add(run);
-    if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
+    if (this.#isClosed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else if (!this.#dispatch(run)) this.#wait(run);
     return run;
   }
@@ -115,9 +116,9 @@ export class QuickJsPool implements SandboxRuntime {
   restore(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun {
     const run = new LiveRun(this, this.#newKey(), job, observer);
     this.#runs.add(run);
-    if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
+    if (this.#isClosed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else
-      this.#images.originOf(capture, images).then(
+      this.#images.captureOrigin(capture, images).then(
         (origin) => {
           run.origin = origin;
           if (run.state === 'waiting' && !this.#dispatch(run)) this.#wait(run);
@@ -174,10 +175,10 @@ export class QuickJsPool implements SandboxRuntime {
       queued: this.#waiting.size,
       memoryBytes: this.#budget.usedBytes,
       maxMemoryBytes: this.#budget.maxBytes,
-      completed: this.#completed,
+      completed: this.#completedCount,
       instancesDropped: this.#workers.droppedInstances,
-      workersReplaced: this.#workers.replaced,
-      moved: this.#moved,
+      workersReplaced: this.#workers.replacedCount,
+      moved: this.#movedCount,
     };
   }
 
@@ -190,7 +191,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const run of this.#runs.all()) this.cancel(run, 'cancelled');
     await this.#warming?.catch(() => {});
     await this.#workers.close();
@@ -199,7 +200,7 @@ export class QuickJsPool implements SandboxRuntime {
   async #start(): Promise<void> {
     await this.#workers.start();
     this.#isLoaded = true;
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#serveWaiting();
     await this.#workers.ready();
   }
@@ -279,7 +280,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   #receive(worker: WorkerThread, report: WorkerReport): void {
     const [key, kind] = report;
-    if ((kind & ReportKind.released) !== 0) return this.#drained(key);
+    if ((kind & ReportKind.released) !== 0) return this.#onDrained(key);
     const run = this.#runs.get(key);
     // The run may have moved: its previous worker may still send reports about it.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
@@ -298,16 +299,16 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #receiveAnswer(run: LiveRun, worker: WorkerThread, [, kind, , , , rest]: WorkerReport): void {
-    if ((kind & ReportKind.refused) !== 0) return this.#refused(run, worker, String(rest?.detail));
+    if ((kind & ReportKind.refused) !== 0) return this.#onRefusal(run, worker, String(rest?.detail));
     if ((kind & ReportKind.moved) !== 0) return this.#moveToSlowLane(run, worker);
-    if ((kind & ReportKind.captured) !== 0) return this.#captured(run, rest?.snapshot);
+    if ((kind & ReportKind.captured) !== 0) return this.#onCapture(run, rest?.snapshot);
     if (run.isRestored) return;
     run.isRestored = true;
     clearTimeout(run.notStarted);
     run.observer.onStart();
   }
 
-  #captured(run: LiveRun, snapshot: SlotSnapshot | undefined): void {
+  #onCapture(run: LiveRun, snapshot: SlotSnapshot | undefined): void {
     const { capturing } = run;
     run.capturing = undefined;
     if (snapshot !== undefined) this.#release(run);
@@ -318,18 +319,18 @@ export class QuickJsPool implements SandboxRuntime {
    * The system has no memory for one more sandbox: the run waits until another script has ended, or ends if no other
    * script has a sandbox.
    */
-  #refused(run: LiveRun, worker: WorkerThread, detail: string): void {
+  #onRefusal(run: LiveRun, worker: WorkerThread, detail: string): void {
     if (!this.#budget.learnLimit()) return this.#end(run, { type: 'internal', detail });
     run.worker = undefined;
     if (run.lane === 'slow') this.#slowLane.leave(run);
     this.#freeSlot(worker, run.slot, run.key);
     this.#startOver(run);
     if (run.segments === 0) this.#limitWait(run, worker);
-    this.#stranded.add(run);
+    this.#strandedRuns.add(run);
   }
 
   #moveToSlowLane(run: LiveRun, worker: WorkerThread): void {
-    if (run.lane === 'fast') this.#moved++;
+    if (run.lane === 'fast') this.#movedCount++;
     run.worker = undefined;
     this.#slowLane.leave(run);
     run.lane = 'slow';
@@ -376,7 +377,7 @@ export class QuickJsPool implements SandboxRuntime {
     run.worker = undefined;
   }
 
-  #drained(key: number): void {
+  #onDrained(key: number): void {
     const drained = this.#draining.get(key);
     if (drained === undefined) return;
     this.#draining.delete(key);
@@ -390,22 +391,22 @@ export class QuickJsPool implements SandboxRuntime {
     run.capturing?.(undefined);
     run.capturing = undefined;
     this.#runs.delete(run.key);
-    this.#stranded.delete(run);
+    this.#strandedRuns.delete(run);
     this.#waiting.remove(run);
     if (run.lane === 'slow') this.#slowLane.leave(run);
-    this.#completed++;
+    this.#completedCount++;
     const { worker } = run;
     run.worker = undefined;
     if (worker !== undefined) this.#freeSlot(worker, run.slot, run.key);
   }
 
   #freeSlot(worker: WorkerThread, slot: number, key: number): void {
-    if (worker.lost) return;
+    if (worker.isLost) return;
     worker.segmentLimits.delete(key);
     worker.giveSlot(slot);
     this.#workers.scriptEnded(worker);
     if (worker.lane === 'slow') this.#slowLane.serve();
-    if (this.#stranded.size > 0) this.#serveStranded();
+    if (this.#strandedRuns.size > 0) this.#serveStranded();
     if (this.#waiting.size > 0) this.#serveWaiting();
   }
 
@@ -415,7 +416,7 @@ export class QuickJsPool implements SandboxRuntime {
    * MAX_DEATHS workers have died in this way.
    */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     const affected = this.#runs.all().filter((run) => run.worker === worker);
     this.#slowLane.lost(worker);
     for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
@@ -453,7 +454,7 @@ export class QuickJsPool implements SandboxRuntime {
   /** Moves the run to another worker, now or as soon as one has room. */
   #restart(run: LiveRun): void {
     this.#startOver(run);
-    if (!this.#dispatch(run)) this.#stranded.add(run);
+    if (!this.#dispatch(run)) this.#strandedRuns.add(run);
   }
 
   #startOver(run: LiveRun): void {
@@ -465,7 +466,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #serveStranded(): void {
-    for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
+    for (const run of this.#strandedRuns) if (this.#dispatch(run)) this.#strandedRuns.delete(run);
   }
 }
 

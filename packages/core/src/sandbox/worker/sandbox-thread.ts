@@ -42,10 +42,10 @@ export class SandboxThread {
   readonly #slotHost: SlotHost;
   /** Slots that no other script may reuse: those of another engine or image, and those whose guest broke a rule. */
   readonly #forOneScript = new WeakSet<Slot>();
-  readonly #ended: Slot[] = [];
+  readonly #endedSlots: Slot[] = [];
   #currentSlot = 0;
   #lastLimits: SandboxLimits | undefined;
-  #dropped = 0;
+  #droppedCount = 0;
   #droppedBytes = 0;
   #grownBytes = 0;
   #reports: WorkerReport[] = [];
@@ -226,7 +226,7 @@ export class SandboxThread {
     if (running === undefined) return;
     this.#live.delete(run);
     this.#grownBytes -= running.bytes;
-    this.#ended.push(running.slot);
+    this.#endedSlots.push(running.slot);
   }
 
   /**
@@ -234,12 +234,12 @@ export class SandboxThread {
    * it has sent the batch's last report.
    */
   #recycleEnded(): void {
-    while (this.#ended.length > 0) {
-      const slot = this.#ended.pop()!;
+    while (this.#endedSlots.length > 0) {
+      const slot = this.#endedSlots.pop()!;
       if (!this.#forOneScript.has(slot) && slot.recycle()) {
         if (this.#pristine.length < MAX_PRISTINE) this.#pristine.push(slot);
       } else {
-        this.#dropped++;
+        this.#droppedCount++;
         this.#droppedBytes += slot.memoryBytes;
       }
     }
@@ -259,10 +259,10 @@ export class SandboxThread {
       (cacheHit ? ReportKind.cacheHit : 0);
     const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
     const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
-    if (!isPlain || this.#reportedBytes !== this.#grownBytes || this.#reportedDropped !== this.#dropped) {
+    if (!isPlain || this.#reportedBytes !== this.#grownBytes || this.#reportedDropped !== this.#droppedCount) {
       report.push({ end, unhandled, unobservable, ...this.#memory() });
       this.#reportedBytes = this.#grownBytes;
-      this.#reportedDropped = this.#dropped;
+      this.#reportedDropped = this.#droppedCount;
     }
     this.#reports.push(report);
   }
@@ -274,7 +274,7 @@ export class SandboxThread {
   }
 
   #memory() {
-    return { dropped: this.#dropped, droppedBytes: this.#droppedBytes, grownBytes: this.#grownBytes };
+    return { dropped: this.#droppedCount, droppedBytes: this.#droppedBytes, grownBytes: this.#grownBytes };
   }
 
   #countBytes(run: number): void {

@@ -1,19 +1,18 @@
 import { totalmem } from 'node:os';
 import { MAX_TIMER_MS } from '../../protocol/index.js';
+import { FairQueue } from '../../protocol/fair-queue.js';
 import type { LiveRun } from './live-run.js';
 import type { WorkerThread } from './worker-thread.js';
 
-/**
- * Runs that wait for a free sandbox. Principals take turns; the runs of one principal are served in order of arrival.
- */
+/** Runs that wait for a free sandbox, each for a limited time. */
 export class WaitingRuns<Run> {
-  readonly #queues = new Map<string, Run[]>();
-  readonly #timers = new Map<Run, { timer: NodeJS.Timeout; principal: string }>();
+  readonly #queue = new FairQueue<Run>();
+  readonly #timers = new Map<Run, NodeJS.Timeout>();
 
   constructor(readonly capacity: number) {}
 
   get size(): number {
-    return this.#timers.size;
+    return this.#queue.size;
   }
 
   /**
@@ -22,41 +21,26 @@ export class WaitingRuns<Run> {
    */
   add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
     // defence: queue-is-bounded
-    if (this.#timers.size >= this.capacity) return false;
-    const key = principal ?? '';
-    const queue = this.#queues.get(key);
-    if (queue === undefined) this.#queues.set(key, [run]);
-    else queue.push(run);
-    this.#timers.set(run, { timer: setTimeout(onExpired, waitMs), principal: key });
+    if (this.size >= this.capacity) return false;
+    this.#queue.add(run, principal);
+    this.#timers.set(run, setTimeout(onExpired, waitMs));
     return true;
   }
 
   /** The run whose turn it is. */
   peek(): Run | undefined {
-    for (const queue of this.#queues.values()) return queue[0];
-    return undefined;
+    return this.#queue.peek();
   }
 
   /** The first run, in the order of turns, that fits. */
   find(fits: (run: Run) => boolean): Run | undefined {
-    for (const queue of this.#queues.values()) {
-      const found = queue.find(fits);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.#queue.find(fits);
   }
 
   remove(run: Run): void {
-    const entry = this.#timers.get(run);
-    if (entry === undefined) return;
-    clearTimeout(entry.timer);
+    this.#queue.remove(run);
+    clearTimeout(this.#timers.get(run));
     this.#timers.delete(run);
-    const queue = this.#queues.get(entry.principal)!;
-    queue.splice(queue.indexOf(run), 1);
-    // Moves the principal to the end of the queue, so that the next one is served first.
-    // defence: principals-take-turns, without it: if (queue.length === 0) this.#queues.delete(entry.principal);
-    this.#queues.delete(entry.principal);
-    if (queue.length > 0) this.#queues.set(entry.principal, queue);
   }
 }
 
@@ -97,7 +81,7 @@ export class MemoryBudget {
 
   /** Whether the memory suffices for one more sandbox. Always true if no script has a sandbox. */
   get hasRoom(): boolean {
-    // defence: memory-of-all-sandboxes, without it: return true;
+    // defence: memory-of-all-sandboxes
     return this.#sandboxes === 0 || this.usedBytes + SANDBOX_BYTES <= this.#maxBytes;
   }
 

@@ -50,7 +50,7 @@ export class WorkerRoster {
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #failedStarts = 0;
-  #replaced = 0;
+  #replacedCount = 0;
   /** Number of instances that workers had dropped when they ended. */
   #droppedBefore = 0;
 
@@ -65,8 +65,8 @@ export class WorkerRoster {
     return this.#fast.length;
   }
 
-  get replaced(): number {
-    return this.#replaced;
+  get replacedCount(): number {
+    return this.#replacedCount;
   }
 
   get droppedInstances(): number {
@@ -196,7 +196,7 @@ export class WorkerRoster {
   #replace(worker: WorkerThread): void {
     const index = this.#fast.indexOf(worker);
     if (index < 0 && !this.#slow.includes(worker)) return;
-    this.#replaced++;
+    this.#replacedCount++;
     // Workers of the slow lane start on demand.
     if (index < 0) return this.#remove(worker);
     this.#fast[index] = this.#spare ?? this.#spawn('fast');

@@ -58,12 +58,12 @@ export class WorkerThread {
   readonly #handlers: WorkerThreadHandlers;
   readonly #loop = new WakefulLoop();
   #outgoing: WorkerCommand[] = [];
-  #unanswered = 0;
+  #unansweredCount = 0;
   #watch: NodeJS.Timeout | undefined;
-  #seen = { run: IDLE, entered: -1, at: 0 };
+  #lastSeen = { run: IDLE, entered: -1, at: 0 };
   #maxSegmentMs = 0;
   #lastLimits: SandboxLimits | undefined;
-  #lost = false;
+  #isLost = false;
 
   /** Starts the thread while the artefacts are still being read. If reading the artefacts fails, the thread ends. */
   constructor(
@@ -95,7 +95,7 @@ export class WorkerThread {
         // A starting thread is referenced, so that the process does not exit before the thread is ready. Adding a
         // listener references the thread again, so this line must come last. A thread that is being terminated stays
         // referenced.
-        if (this.load === 0 && !this.#lost) this.#worker.unref();
+        if (this.load === 0 && !this.#isLost) this.#worker.unref();
         resolve();
       });
       this.#worker.once('exit', () => resolve());
@@ -110,11 +110,11 @@ export class WorkerThread {
 
   /** Whether the thread has commands that it has not answered. */
   get isBusy(): boolean {
-    return this.#unanswered > 0;
+    return this.#unansweredCount > 0;
   }
 
-  get lost(): boolean {
-    return this.#lost;
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** The index of a free slot; undefined if all slots are taken. */
@@ -158,17 +158,17 @@ export class WorkerThread {
   send(command: WorkerCommand): void {
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
     this.#outgoing.push(command);
-    this.#unanswered++;
+    this.#unansweredCount++;
     if (command[0] === 'settle') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[5]);
     else if (command[0] === 'run') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[2].wallMs);
     if (this.#watch === undefined) {
-      this.#seen = { run: IDLE, entered: -1, at: 0 };
+      this.#lastSeen = { run: IDLE, entered: -1, at: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
     }
   }
 
   async terminate(): Promise<void> {
-    this.#lost = true;
+    this.#isLost = true;
     clearTimeout(this.#watch);
     this.#worker.ref();
     await this.#worker.terminate();
@@ -176,13 +176,13 @@ export class WorkerThread {
 
   #sendBirth(artefacts: Artefacts): void {
     const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
-    if (!this.#lost) this.#worker.postMessage(birth);
+    if (!this.#isLost) this.#worker.postMessage(birth);
   }
 
   #flush(): void {
     const commands = this.#outgoing;
     this.#outgoing = [];
-    if (this.#lost) return;
+    if (this.#isLost) return;
     this.#worker.postMessage(commands);
     this.control.countMessage();
     if (this.#handlers.hasOneRun()) this.#loop.sent();
@@ -190,8 +190,8 @@ export class WorkerThread {
 
   #receive(reports: WorkerReport[]): void {
     this.#loop.answered();
-    this.#unanswered -= reports.length;
-    if (this.#unanswered === 0) this.#maxSegmentMs = 0;
+    this.#unansweredCount -= reports.length;
+    if (this.#unansweredCount === 0) this.#maxSegmentMs = 0;
     for (const report of reports) {
       const rest = report[5];
       if (rest !== undefined) {
@@ -210,12 +210,12 @@ export class WorkerThread {
   #look(): void {
     this.#watch = undefined;
     // The timer expires instead of being cleared at every answer, because answers arrive thousands of times a second.
-    if (this.#unanswered === 0) return;
+    if (this.#unansweredCount === 0) return;
     const { run, entered } = this.control.busy();
     const now = performance.now();
     const allowedMs = run === IDLE ? SILENT_MS : this.#segmentLimit(run) + OVERDUE_MS;
-    if (run !== this.#seen.run || entered !== this.#seen.entered) this.#seen = { run, entered, at: now };
-    else if (now - this.#seen.at > allowedMs) {
+    if (run !== this.#lastSeen.run || entered !== this.#lastSeen.entered) this.#lastSeen = { run, entered, at: now };
+    else if (now - this.#lastSeen.at > allowedMs) {
       // defence: hung-threads-are-ended
       this.#lose(HUNG, run === IDLE ? undefined : run);
       return;
@@ -231,8 +231,8 @@ export class WorkerThread {
   }
 
   #lose(detail: string, culprit?: number): void {
-    if (this.#lost) return;
-    this.#lost = true;
+    if (this.#isLost) return;
+    this.#isLost = true;
     clearTimeout(this.#watch);
     const { run } = this.control.busy();
     void this.#worker.terminate();

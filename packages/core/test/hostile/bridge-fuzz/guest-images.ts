@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
-import { loadKept, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { loadStoredArtefacts, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { bundleGuest } from '../../../build/bundle-guest.mjs';
 
 const sources = new URL('../../../src/sandbox/guest/', import.meta.url);
@@ -55,7 +55,7 @@ async function loadBuilt(out: URL): Promise<ExecuteArtefacts> {
   const [binary, header, content] = await Promise.all(['engine.wasm', 'execute.json', 'execute.image'].map(read));
   const line = Buffer.from(`${JSON.stringify(JSON.parse(header!.toString()))}\n`);
   const kept = new Map([binary!, Buffer.concat([line, content!])].map((bytes) => [sha256(bytes), bytes]));
-  return loadKept([...kept.keys()], (name) => Promise.resolve(kept.get(name)), 128);
+  return loadStoredArtefacts([...kept.keys()], (name) => Promise.resolve(kept.get(name)), 128);
 }
 
 function sha256(bytes: Uint8Array): string {

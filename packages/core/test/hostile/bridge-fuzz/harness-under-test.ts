@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   createHarness,
-  QuickJsPool,
   type Harness,
   type Limits,
   type LimitsInput,
   type Outcome,
   type StreamEvent,
 } from '@toolscript/core';
+import { QuickJsPool } from '@toolscript/core/internal';
 import { bundleThread } from './bundle-thread.js';
 import type { FuzzCase } from './fuzz-case.js';
 import { fuzzTools, HostRecord } from './fuzz-tools.js';

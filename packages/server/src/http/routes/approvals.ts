@@ -1,14 +1,14 @@
-import { present, type Approval, type StoredDecision, APPROVAL_STATES } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import { type Approval, type StoredDecision, APPROVAL_STATES } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller, DecisionEntry } from '../../access/index.js';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { notFound, ProblemError } from '../problems.js';
-import { ApprovalSchema, DecideBodySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import { notFoundProblem, ProblemError } from '../problems.js';
+import { ApprovalSchema, DecideBodySchema, IdSchema, ListQuerySchema, pageSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { approvalView } from '../views.js';
-import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
-import { ruleOf } from './workspace-rule.js';
+import { ApprovalParameters, ownApproval, approvalTool } from './own-approval.js';
+import { decisionRule } from './workspace-rule.js';
 
 /** Routes that list, show and decide approvals. */
 export function approvalRoutes(instance: FastifyInstance, service: Service): void {
@@ -27,12 +27,12 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
         threadId: IdSchema.optional(),
         runId: IdSchema.optional(),
       }),
-      response: { 200: pageOf(ApprovalSchema) },
+      response: { 200: pageSchema(ApprovalSchema) },
     },
     handler: async ({ caller, query: { state, ...query } }) => {
       const ofState = state === 'all' ? {} : { state };
       const page = await threads.listApprovals({ principal: caller.principal, ...ofState, ...present(query) });
-      return { data: page.approvals.map(approvalView), ...present({ next: page.next }) };
+      return { data: page.approvals.map(approvalView), next: page.next };
     },
   });
 
@@ -52,7 +52,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
   app.route({
     method: 'POST',
     url: '/api/v2/approvals/:approvalId',
-    config: { scope: 'approve' },
+    config: { scope: 'approve', audit: 'decision' },
     schema: {
       operationId: 'decideApproval',
       summary: 'Decides an approval. The first decision wins; a later decision gets 409 with the first decision.',
@@ -64,7 +64,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
       const approval = await ownApproval(service, request);
       const decision = request.body as StoredDecision;
       if (approval.state === 'pending') await checkInput(service, approval, decision);
-      const rule = await ruleOf(service, approval, decision, request.caller);
+      const rule = await decisionRule(service, approval, decision, request.caller);
       const decided = await decide(service, approval, decision, request);
       await rule?.add();
       return approvalView(decided);
@@ -79,7 +79,7 @@ async function decide(
   request: FastifyRequest,
 ): Promise<Approval> {
   const decided = await service.stores.threads.decide(approvalId, decision, request.caller.principal);
-  if (decided === undefined) throw notFound('approval', approvalId);
+  if (decided === undefined) throw notFoundProblem('approval', approvalId);
   const { approval, isWinner } = decided;
   if (!isWinner)
     throw new ProblemError(
@@ -89,49 +89,22 @@ async function decide(
         approval: approvalView(approval),
       },
     );
-  noteDecision(service, request, approval);
+  service.requestAudit.note(request, decisionFacts(approval));
   return approval;
 }
 
-/** Adds the decision to the audit log. The decision has already taken effect, so a failed write does not revert it. */
-function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, approval: Approval): void {
-  try {
-    audit.append(decisionEntry(approval, caller));
-  } catch (error) {
-    log.error(
-      { err: error, approvalId: approval.approvalId },
-      'a decision took effect but could not be written to the audit log; check err, and the permissions and the disk space of the audit log',
-    );
-  }
-}
-
-function decisionEntry(
-  { approvalId, runId, threadId, request, decision = 'deny' }: Approval,
-  caller: Caller,
-): DecisionEntry {
+function decisionFacts({ approvalId, runId, threadId, request, decision = 'deny' }: Approval) {
   const { decision: verdict, input, note, remember } = typeof decision === 'string' ? { decision } : decision;
   const { callId, scriptId, tool, inputJson } = request;
-  const optional = { keyId: caller.keyId, scriptId, note, remember, replacingInput: input };
-  return {
-    type: 'decision',
-    at: new Date().toISOString(),
-    principal: caller.principal,
-    threadId,
-    runId,
-    callId,
-    approvalId,
-    tool,
-    decision: verdict,
-    inputJson,
-    ...present(optional),
-  };
+  const call = { threadId, runId, scriptId, callId, approvalId, tool, inputJson };
+  return { ...call, decision: verdict, note, remember, replacingInput: input };
 }
 
 /** Rejects replacement arguments that do not fit the tool, before the decision takes effect. */
 async function checkInput(service: Service, approval: Approval, decision: StoredDecision): Promise<void> {
   if (typeof decision === 'string' || decision.input === undefined) return;
   if (decision.decision === 'deny') throw new ProblemError(400, 'A denied call takes no input. Omit "input".');
-  const checked = (await toolOf(service, approval))?.validateInput(decision.input);
+  const checked = (await approvalTool(service, approval))?.validateInput(decision.input);
   if (checked === undefined || checked.ok) return;
   const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));
   throw new ProblemError(

@@ -1,11 +1,11 @@
-import { present } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { hasScope, principalOf, type AuditFilter, type Caller, type ServiceAuditEntry } from '../../access/index.js';
+import { hasScope, entryPrincipal, type AuditFilter, type Caller, type ServiceAuditEntry } from '../../access/index.js';
 import { ProblemError } from '../problems.js';
-import { AuditEntrySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import { AuditEntrySchema, IdSchema, ListQuerySchema, pageSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 
 const AuditQuerySchema = ListQuerySchema.extend({
@@ -17,25 +17,28 @@ const AuditQuerySchema = ListQuerySchema.extend({
 });
 
 /** The route that shows the audit log. */
-export function auditRoute(instance: FastifyInstance, { audit }: Service): void {
+export function auditRoute(instance: FastifyInstance, { audit, streams }: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
   app.route({
     method: 'GET',
     url: '/api/v2/audit',
-    config: { scope: 'read' },
+    config: { scope: 'read', readsMuch: () => true },
     schema: {
       operationId: 'listAudit',
       summary:
-        'Lists decisions, starts and ends of calls with effects, undos, and changes to API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first.',
+        'Lists calls with effects, and requests that changed something, each with its actor, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first.',
       querystring: AuditQuerySchema,
-      response: { 200: pageOf(AuditEntrySchema) },
+      response: { 200: pageSchema(AuditEntrySchema) },
     },
     handler: async ({ caller, query: { format, limit, after, principal, ...ids } }, reply) => {
       const filter = { ...present(ids), ...whose(caller, principal) };
-      if (format === 'jsonl') return exportLines(reply, audit.export(filter));
+      if (format === 'jsonl') {
+        streams.addResponse(caller, reply);
+        return exportLines(reply, audit.export(filter));
+      }
       const { entries, next } = await audit.list({ ...filter, ...present({ limit, after }) });
-      return { data: entries.map(entryView), ...present({ next }) };
+      return { data: entries.map(entryView), next };
     },
   });
 }
@@ -52,7 +55,7 @@ function whose(caller: Caller, asked: string | undefined): AuditFilter {
 }
 
 function entryView(entry: ServiceAuditEntry) {
-  return { ...entry, principal: principalOf(entry) };
+  return { ...entry, principal: entryPrincipal(entry) };
 }
 
 function exportLines(reply: FastifyReply, entries: AsyncIterable<ServiceAuditEntry>): never {

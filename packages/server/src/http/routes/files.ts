@@ -1,11 +1,11 @@
-import { filePlace, present } from '@toolscript/core/protocol';
+import { filePlace, present } from '@toolscript/core/internal';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { notFound } from '../problems.js';
-import { FileSchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import { notFoundProblem } from '../problems.js';
+import { FileSchema, IdSchema, ListQuerySchema, pageSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { fileView } from '../views.js';
-import { ownThread, typed, type Routes } from './threads.js';
+import { ownThread, typedInstance, type Routes } from './threads.js';
 
 const FilesParameters = z.object({ threadId: IdSchema });
 /** The client sends a "/" in a key as %2F. */
@@ -13,7 +13,7 @@ const FileParameters = FilesParameters.extend({ fileKey: z.string().min(1).max(2
 
 /** Routes that list, show, download and delete the files of a thread. */
 export function fileRoutes(instance: FastifyInstance, service: Service): void {
-  const app = typed(instance);
+  const app = typedInstance(instance);
   listRoute(app, service);
   versionsRoute(app, service);
   textRoute(app, service);
@@ -30,12 +30,12 @@ function listRoute(app: Routes, service: Service): void {
       summary: 'Lists the files of a thread by key, each with its newest version.',
       params: FilesParameters,
       querystring: ListQuerySchema.extend({ prefix: z.string().max(256).optional() }),
-      response: { 200: pageOf(FileSchema) },
+      response: { 200: pageSchema(FileSchema) },
     },
     handler: async (request) => {
       const { scope, kind } = filePlace((await ownThread(service, request)).threadId, '');
       const page = await service.stores.documents.list({ scope, kind, ...present(request.query) });
-      return { data: page.documents.map(fileView), ...present({ next: page.next }) };
+      return { data: page.documents.map(fileView), next: page.next };
     },
   });
 }
@@ -55,7 +55,7 @@ function versionsRoute(app: Routes, service: Service): void {
       const { threadId } = await ownThread(service, request);
       const { fileKey } = request.params;
       const versions = await service.stores.documents.versions(filePlace(threadId, fileKey));
-      if (versions.length === 0) throw notFound('file', fileKey);
+      if (versions.length === 0) throw notFoundProblem('file', fileKey);
       return { data: versions.map(fileView) };
     },
   });
@@ -77,13 +77,13 @@ function textRoute(app: Routes, service: Service): void {
       const { threadId } = await ownThread(service, request);
       const { fileKey } = request.params;
       const file = await service.stores.documents.read(filePlace(threadId, fileKey), request.query.version);
-      if (file === undefined) throw notFound('file', fileKey);
+      if (file === undefined) throw notFoundProblem('file', fileKey);
       return reply
         .headers({
           // The text may come from a web page, so the browser must not execute it.
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; sandbox",
-          'content-disposition': attachmentNamed(fileKey),
+          'content-disposition': attachmentHeader(fileKey),
           'cache-control': 'no-store',
         })
         .type('text/plain; charset=utf-8')
@@ -96,7 +96,7 @@ function deleteRoute(app: Routes, service: Service): void {
   app.route({
     method: 'DELETE',
     url: '/api/v2/threads/:threadId/files/:fileKey',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'file_deleted' },
     schema: {
       operationId: 'deleteFile',
       summary: 'Deletes a file with all its versions.',
@@ -105,14 +105,15 @@ function deleteRoute(app: Routes, service: Service): void {
     handler: async (request, reply) => {
       const { threadId } = await ownThread(service, request);
       const { fileKey } = request.params;
-      if (!(await service.stores.documents.delete(filePlace(threadId, fileKey)))) throw notFound('file', fileKey);
+      if (!(await service.stores.documents.delete(filePlace(threadId, fileKey))))
+        throw notFoundProblem('file', fileKey);
       return reply.code(204).send();
     },
   });
 }
 
 /** A header for a download (RFC 6266), with the name in ASCII and in UTF-8. */
-function attachmentNamed(fileKey: string): string {
+function attachmentHeader(fileKey: string): string {
   const name = fileKey
     .split('/')
     .at(-1)!

@@ -2,8 +2,8 @@ import { collectImages, foldResponse, resolveImages } from '@toolscript/core/his
 import type { ImagePart, OutputItem, Run } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { allEvents } from '../../runs/index.js';
-import { notFound, ProblemError } from '../problems.js';
+import { allEvents } from '@toolscript/service';
+import { notFoundProblem, ProblemError } from '../problems.js';
 import { IdSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { ownRun, RunParameters } from './runs.js';
@@ -29,7 +29,7 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
       const { sha256 } = request.params;
       const { items, image } = await namedImage(service, run, sha256);
       // defence: images-of-the-run-alone
-      if (image === undefined) throw notFound('image', sha256);
+      if (image === undefined) throw notFoundProblem('image', sha256);
       const [part] = await resolveImages([image], { within: items, ...(await imageSource(service, run)) });
       if (part?.type !== 'image')
         throw new ProblemError(
@@ -57,7 +57,7 @@ async function namedImage(
 
 /** The loader of the run's agent, for images that have a path. */
 async function imageSource({ agents }: Service, { options }: Run) {
-  const served = await agents.find((options as { agentId?: string }).agentId);
+  const served = await agents.find((options as { agentId?: string | undefined }).agentId);
   const loadImage = (await served?.open({}))?.loadImage;
   return loadImage === undefined ? {} : { loadImage };
 }

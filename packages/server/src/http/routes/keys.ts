@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { isActive, keyEntry, makeApiKey, type ApiKey, type ApiKeyStore } from '../../access/index.js';
+import { isActive, keyFacts, makeApiKey, type ApiKey, type ApiKeyStore } from '../../access/index.js';
 import type { AuthOptions } from '../auth.js';
-import { notFound, ProblemError } from '../problems.js';
-import { ApiKeySchema, IdSchema, NewApiKeySchema, NewKeyBodySchema, pageOf } from '../schemas.js';
+import { notFoundProblem, ProblemError } from '../problems.js';
+import { ApiKeySchema, IdSchema, NewApiKeySchema, NewKeyBodySchema, pageSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 
 /** Routes that list, create and revoke API keys. */
 export function keyRoutes(
   instance: FastifyInstance,
-  { audit }: Pick<Service, 'audit'>,
+  { requestAudit }: Pick<Service, 'requestAudit'>,
   keys: AuthOptions['keys'],
 ): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
@@ -22,27 +22,27 @@ export function keyRoutes(
     schema: {
       operationId: 'listKeys',
       summary: 'Lists the API keys, oldest first, without their tokens.',
-      response: { 200: pageOf(ApiKeySchema) },
+      response: { 200: pageSchema(ApiKeySchema) },
     },
-    handler: async () => ({ data: (await storeOf(keys).list()).map(keyView) }),
+    handler: async () => ({ data: (await changeableKeys(keys).list()).map(keyView) }),
   });
 
   app.route({
     method: 'POST',
     url: '/api/v2/keys',
-    config: { scope: 'admin' },
+    config: { scope: 'admin', audit: 'key_added' },
     schema: {
       operationId: 'addKey',
       summary: 'Creates an API key. Only this response contains the token of the key.',
       body: NewKeyBodySchema,
       response: { 201: NewApiKeySchema },
     },
-    handler: async ({ body }, reply) => {
-      const { scopes, principal = body.name, ...draft } = body;
+    handler: async (request, reply) => {
+      const { scopes, principal = request.body.name, ...draft } = request.body;
       const { key, token } = makeApiKey({ ...draft, principal, scopes: [...scopes] });
-      const store = storeOf(keys);
+      const store = changeableKeys(keys);
       // The audit log records the change before the store applies it.
-      audit.append(keyEntry('key_added', key));
+      requestAudit.append(request, keyFacts(key));
       await store.add(key);
       return reply.code(201).send({ ...keyView(key), token });
     },
@@ -51,17 +51,18 @@ export function keyRoutes(
   app.route({
     method: 'DELETE',
     url: '/api/v2/keys/:keyId',
-    config: { scope: 'admin' },
+    config: { scope: 'admin', audit: 'key_revoked' },
     schema: {
       operationId: 'revokeKey',
       summary: 'Revokes an API key. The server then ends the streams of the key and refuses further requests with it.',
       params: z.object({ keyId: IdSchema }),
     },
-    handler: async ({ params: { keyId } }, reply) => {
-      const store = storeOf(keys);
+    handler: async (request, reply) => {
+      const { keyId } = request.params;
+      const store = changeableKeys(keys);
       const key = await store.get(keyId);
-      if (key === undefined) throw notFound('API key', keyId);
-      audit.append(keyEntry('key_revoked', key));
+      if (key === undefined) throw notFoundProblem('API key', keyId);
+      requestAudit.append(request, keyFacts(key));
       await store.delete(keyId);
       return reply.code(204).send();
     },
@@ -69,7 +70,7 @@ export function keyRoutes(
 }
 
 /** The store of the keys. Throws a problem with status 404 if the server cannot change its keys. */
-function storeOf(keys: AuthOptions['keys']): ApiKeyStore {
+function changeableKeys(keys: AuthOptions['keys']): ApiKeyStore {
   if (keys !== undefined && 'add' in keys && 'list' in keys && 'delete' in keys) return keys as ApiKeyStore;
   throw new ProblemError(
     404,

@@ -1,7 +1,7 @@
 import type { Approval, Tool } from '@toolscript/core/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { notFound } from '../problems.js';
+import { notFoundProblem } from '../problems.js';
 import { IdSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 
@@ -12,14 +12,18 @@ export async function ownApproval({ stores }: Service, request: FastifyRequest):
   const { approvalId } = request.params as { approvalId: string };
   const approval = await stores.threads.approval(approvalId);
   // defence: approval-of-the-caller
-  if (approval === undefined || approval.principal !== request.caller.principal) throw notFound('approval', approvalId);
+  if (approval === undefined || approval.principal !== request.caller.principal)
+    throw notFoundProblem('approval', approvalId);
   return approval;
 }
 
 /** The tool of the pending call; undefined if the run's agent no longer has the tool. */
-export async function toolOf({ stores, agents }: Service, { runId, request }: Approval): Promise<Tool | undefined> {
+export async function approvalTool(
+  { stores, agents }: Service,
+  { runId, request }: Approval,
+): Promise<Tool | undefined> {
   const run = await stores.runs.get(runId);
-  const { agentId } = (run?.options ?? {}) as { agentId?: string };
+  const { agentId } = (run?.options ?? {}) as { agentId?: string | undefined };
   const served = await agents.find(agentId);
   const tools = (await served?.open({}))?.harness.tools() ?? [];
   return tools.find(({ name }) => name === request.tool);

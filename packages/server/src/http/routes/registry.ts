@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { notFound } from '../problems.js';
-import { AgentSchema, pageOf, ToolSchema } from '../schemas.js';
+import { notFoundProblem } from '../problems.js';
+import { AgentSchema, pageSchema, ToolSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { agentView, toolView } from '../views.js';
 
@@ -14,7 +14,7 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
     method: 'GET',
     url: '/api/v2/agents',
     config: { scope: 'read' },
-    schema: { operationId: 'listAgents', summary: 'Lists the agents.', response: { 200: pageOf(AgentSchema) } },
+    schema: { operationId: 'listAgents', summary: 'Lists the agents.', response: { 200: pageSchema(AgentSchema) } },
     handler: async () => {
       const [agents, byDefault] = await Promise.all([service.agents.list(), service.agents.find()]);
       return { data: agents.map((agent) => agentView(agent, agent.config.slug === byDefault?.config.slug)) };
@@ -29,11 +29,11 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
       operationId: 'listTools',
       summary: 'Lists the tools of an agent. Default: those of the default agent.',
       querystring: z.object({ agentId: z.string().max(64).optional() }),
-      response: { 200: pageOf(ToolSchema) },
+      response: { 200: pageSchema(ToolSchema) },
     },
     handler: async ({ query: { agentId } }) => {
       const served = await service.agents.find(agentId);
-      if (served === undefined) throw notFound('agent', agentId ?? '');
+      if (served === undefined) throw notFoundProblem('agent', agentId ?? '');
       const { harness } = await served.open({});
       const catalog = harness.catalog();
       return { data: harness.tools().map((tool) => toolView(tool, catalog)) };

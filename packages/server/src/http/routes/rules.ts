@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RememberedRules } from '../../access/index.js';
-import { notFound } from '../problems.js';
-import { IdSchema, pageOf, RuleSchema } from '../schemas.js';
+import { notFoundProblem } from '../problems.js';
+import { IdSchema, pageSchema, RuleSchema } from '../schemas.js';
 
 /** Routes that list and delete remembered approvals. If `rules` is undefined, the server remembers no approvals. */
 export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | undefined): void {
@@ -16,7 +16,7 @@ export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | u
     schema: {
       operationId: 'listRules',
       summary: 'Lists the remembered approvals of the workspace. Calls that they cover need no further approval.',
-      response: { 200: pageOf(RuleSchema) },
+      response: { 200: pageSchema(RuleSchema) },
     },
     handler: async () => ({ data: [...((await rules?.list()) ?? [])] }),
   });
@@ -24,14 +24,14 @@ export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | u
   app.route({
     method: 'DELETE',
     url: '/api/v2/rules/:ruleId',
-    config: { scope: 'admin' },
+    config: { scope: 'admin', audit: 'rule_deleted' },
     schema: {
       operationId: 'deleteRule',
       summary: 'Deletes a remembered approval. Runs that begin or resume afterwards ask again.',
       params: z.object({ ruleId: IdSchema }),
     },
     handler: async ({ params: { ruleId } }, reply) => {
-      if ((await rules?.delete(ruleId)) !== true) throw notFound('rule', ruleId);
+      if ((await rules?.delete(ruleId)) !== true) throw notFoundProblem('rule', ruleId);
       return reply.code(204).send();
     },
   });

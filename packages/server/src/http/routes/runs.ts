@@ -2,7 +2,7 @@ import type { Run } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { notFound } from '../problems.js';
+import { notFoundProblem } from '../problems.js';
 import { IdSchema, RunSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { runView } from '../views.js';
@@ -29,7 +29,7 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
   app.route({
     method: 'POST',
     url: '/api/v2/runs/:runId/cancel',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'run_cancelled' },
     schema: {
       operationId: 'cancelRun',
       summary: 'Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged.',
@@ -39,7 +39,8 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
     handler: async (request, reply) => {
       const { runId } = await ownRun(service, request);
       const run = await cancelRun(service, runId);
-      if (run === undefined) throw notFound('run', runId);
+      if (run === undefined) throw notFoundProblem('run', runId);
+      service.requestAudit.note(request, { threadId: run.threadId });
       return reply.code(202).send(runView(run));
     },
   });
@@ -56,6 +57,6 @@ export async function ownRun({ stores }: Service, request: FastifyRequest): Prom
   const { runId } = request.params as { runId: string };
   const run = await stores.runs.get(runId);
   // defence: run-of-the-caller
-  if (run === undefined || run.principal !== request.caller.principal) throw notFound('run', runId);
+  if (run === undefined || run.principal !== request.caller.principal) throw notFoundProblem('run', runId);
   return run;
 }

@@ -1,9 +1,10 @@
-import { isFinalRunState, type Run } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
+import type { Run } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Caller } from '../../access/index.js';
-import { streamRun } from '../../runs/index.js';
+import { streamRun } from '@toolscript/service';
 import { ProblemError } from '../problems.js';
 import type { Service } from '../service.js';
 import { sendEvents } from '../sse.js';

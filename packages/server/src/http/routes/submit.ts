@@ -6,9 +6,9 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { imageIn, MAX_IMAGE_MB } from '../images.js';
 import { requestTrace } from '../../observability/index.js';
-import { titleOf } from '../../runs/index.js';
-import { notFound, ProblemError } from '../problems.js';
-import { refuseFullQueue } from '../queue-limit.js';
+import { allowedModels, inputTitle } from '@toolscript/service';
+import { notFoundProblem, ProblemError } from '../problems.js';
+import { refuseFullQueue, storageBounds } from '../queue-limit.js';
 import { SubmitBodySchema, SubmittedSchema, type UserMessage } from '../schemas.js';
 import type { Service } from '../service.js';
 
@@ -21,7 +21,7 @@ export function submitRoute(instance: FastifyInstance, service: Service): void {
   app.route({
     method: 'POST',
     url: '/api/v2/submit',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'run_submitted' },
     schema: {
       operationId: 'submit',
       summary: 'Starts a run: sends the prompt to an agent, in a new thread or in one of yours.',
@@ -34,7 +34,9 @@ export function submitRoute(instance: FastifyInstance, service: Service): void {
         idempotencyKey: request.headers['idempotency-key'],
         trace: requestTrace(request.raw.headers),
       };
-      return reply.code(202).send(await submit(service, request.caller.principal, request.body, circumstances));
+      const submitted = await submit(service, request.caller.principal, request.body, circumstances);
+      service.requestAudit.note(request, submitted);
+      return reply.code(202).send(submitted);
     },
   });
 }
@@ -52,27 +54,29 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
   const { threadId, branchBefore, prompt, model, overrides } = body;
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
   const thread = threadId === undefined ? undefined : await stores.threads.get(threadId);
-  if (threadId !== undefined && thread?.principal !== principal) throw notFound('thread', threadId);
+  if (threadId !== undefined && thread?.principal !== principal) throw notFoundProblem('thread', threadId);
   const agentId = body.agentId ?? thread?.agentId;
   const served = await agents.find(agentId);
   if (served === undefined) throw await unknownAgent(service, agentId);
   const { slug } = served.config;
-  if (model !== undefined && served.allowsModel?.(model) === false)
+  // defence: submitters-choose-listed-models
+  if (model !== undefined && !allowedModels(served.config).includes(model))
     throw new ProblemError(
       400,
-      `The agent ${slug} does not allow the model ${JSON.stringify(model)}. Omit "model" to use the agent's own.`,
+      `The agent ${slug} does not allow the model ${JSON.stringify(model)}. Omit "model" to use the agent's own, or add the model to the agent's "models".`,
     );
   const created = await stores.runs.create({
     principal,
-    thread: threadFor({ threadId, branchBefore }, { title: titleOf(input), workspace, agentId: slug }),
+    thread: threadFor({ threadId, branchBefore }, { title: inputTitle(input), workspace, agentId: slug }),
     input,
     options: {
       agentId: slug,
-      ...(model === undefined ? {} : { model }),
-      ...(overrides === undefined ? {} : { overrides }),
-      ...(trace === undefined ? {} : { trace }),
+      model,
+      overrides,
+      trace,
     },
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    idempotencyKey,
+    bounds: storageBounds(service, principal),
   });
   const { runId, turnId, threadId: ofThread } = created.run;
   return { runId, threadId: ofThread, turnId };

@@ -1,26 +1,29 @@
-import { present, type Thread } from '@toolscript/core/protocol';
+import { Readable } from 'node:stream';
+import { present } from '@toolscript/core/internal';
+import type { Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { allTurns, deleteThread } from '../../runs/index.js';
-import { notFound } from '../problems.js';
-import { IdSchema, ListQuerySchema, pageOf, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
+import { deleteThread } from '@toolscript/service';
+import { notFoundProblem } from '../problems.js';
+import { IdSchema, ListQuerySchema, pageSchema, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
-import { threadView, wholeThreadView } from '../views.js';
+import { threadText } from '../thread-text.js';
+import { threadView } from '../views.js';
 
 const ThreadParameters = z.object({ threadId: IdSchema });
 
 /** Routes that list, show, rename and delete threads. */
 export function threadRoutes(instance: FastifyInstance, service: Service): void {
-  readingRoutes(typed(instance), service);
-  changingRoutes(typed(instance), service);
+  readingRoutes(typedInstance(instance), service);
+  changingRoutes(typedInstance(instance), service);
 }
 
-export function typed(instance: FastifyInstance) {
+export function typedInstance(instance: FastifyInstance) {
   return instance.withTypeProvider<ZodTypeProvider>();
 }
 
-export type Routes = ReturnType<typeof typed>;
+export type Routes = ReturnType<typeof typedInstance>;
 
 function readingRoutes(app: Routes, service: Service): void {
   const { threads } = service.stores;
@@ -28,23 +31,23 @@ function readingRoutes(app: Routes, service: Service): void {
   app.route({
     method: 'GET',
     url: '/api/v2/threads',
-    config: { scope: 'read' },
+    config: { scope: 'read', readsMuch: ({ query }) => (query as { text?: string }).text !== undefined },
     schema: {
       operationId: 'listThreads',
       summary: 'Lists your threads, the most recently changed one first.',
       querystring: ListQuerySchema.extend({ text: z.string().max(1000).optional() }),
-      response: { 200: pageOf(ThreadSummarySchema) },
+      response: { 200: pageSchema(ThreadSummarySchema) },
     },
     handler: async ({ caller, query }) => {
       const page = await threads.list({ principal: caller.principal, ...present(query) });
-      return { data: page.threads.map(threadView), ...present({ next: page.next }) };
+      return { data: page.threads.map(threadView), next: page.next };
     },
   });
 
   app.route({
     method: 'GET',
     url: '/api/v2/threads/:threadId',
-    config: { scope: 'read' },
+    config: { scope: 'read', readsMuch: () => true },
     schema: {
       operationId: 'getThread',
       summary: 'Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls.',
@@ -52,9 +55,13 @@ function readingRoutes(app: Routes, service: Service): void {
       querystring: z.object({ operations: z.enum(['summary', 'full']).default('summary') }),
       response: { 200: ThreadSchema },
     },
-    handler: async (request) => {
-      const thread = await ownThread(service, request);
-      return wholeThreadView(thread, await allTurns(service.stores, thread.threadId), request.query.operations);
+    handler: async (request, reply) => {
+      const text = threadText(threads, await ownThread(service, request), request.query.operations);
+      service.streams.addResponse(request.caller, reply);
+      return reply
+        .type('application/json; charset=utf-8')
+        .serializer((body: unknown) => body as string)
+        .send(Readable.from(text) as never);
     },
   });
 }
@@ -65,7 +72,7 @@ function changingRoutes(app: Routes, service: Service): void {
   app.route({
     method: 'PATCH',
     url: '/api/v2/threads/:threadId',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'thread_renamed' },
     schema: {
       operationId: 'renameThread',
       summary: 'Renames a thread.',
@@ -76,7 +83,7 @@ function changingRoutes(app: Routes, service: Service): void {
     handler: async (request) => {
       const { threadId } = await ownThread(service, request);
       const renamed = await threads.rename(threadId, request.body.title);
-      if (renamed === undefined) throw notFound('thread', threadId);
+      if (renamed === undefined) throw notFoundProblem('thread', threadId);
       return threadView(renamed);
     },
   });
@@ -84,7 +91,7 @@ function changingRoutes(app: Routes, service: Service): void {
   app.route({
     method: 'DELETE',
     url: '/api/v2/threads/:threadId',
-    config: { scope: 'run' },
+    config: { scope: 'run', audit: 'thread_deleted' },
     schema: {
       operationId: 'deleteThread',
       summary: 'Deletes a thread with everything in it. Its active runs are stopped.',
@@ -102,6 +109,6 @@ export async function ownThread({ stores }: Service, request: FastifyRequest): P
   const { threadId } = request.params as { threadId: string };
   const thread = await stores.threads.get(threadId);
   // defence: thread-of-the-caller
-  if (thread === undefined || thread.principal !== request.caller.principal) throw notFound('thread', threadId);
+  if (thread === undefined || thread.principal !== request.caller.principal) throw notFoundProblem('thread', threadId);
   return thread;
 }

@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { undoEntry, type ScriptUndo, type UndoReport } from '../../access/index.js';
-import { scriptPrincipal } from '../../runs/index.js';
-import { notFound, ProblemError } from '../problems.js';
+import { undoFacts, type ScriptUndo, type UndoReport } from '../../access/index.js';
+import { scriptPrincipal } from '@toolscript/service';
+import { notFoundProblem, ProblemError } from '../problems.js';
 import { IdSchema, UndoReportSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 
@@ -26,13 +26,16 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
       response: { 200: UndoReportSchema },
     },
     handler: async ({ caller: { principal }, params: { scriptId }, query: { direction } }) =>
-      found(scriptId, await undo?.preview({ scriptId, principal: scriptPrincipal(principal), direction, diff: true })),
+      requireReport(
+        scriptId,
+        await undo?.preview({ scriptId, principal: scriptPrincipal(principal), direction, diff: true }),
+      ),
   });
 
   app.route({
     method: 'POST',
     url: '/api/v2/scripts/:scriptId/undo',
-    config: { scope: 'approve' },
+    config: { scope: 'approve', audit: 'undo' },
     schema: {
       operationId: 'undoScript',
       summary:
@@ -46,27 +49,15 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
       const { direction, planId } = request.body;
       const principal = scriptPrincipal(request.caller.principal);
       const asked = { scriptId, principal, direction, planId };
-      const report = found(scriptId, await undo?.undo(asked));
+      const report = requireReport(scriptId, await undo?.undo(asked));
       if (report.refusal !== undefined) throw new ProblemError(409, report.refusal.message, { undo: report });
-      noteUndo(service, request, report);
+      service.requestAudit.note(request, undoFacts(report));
       return report;
     },
   });
 }
 
-function found(scriptId: string, report: UndoReport | undefined): UndoReport {
-  if (report === undefined) throw notFound('script', scriptId);
+function requireReport(scriptId: string, report: UndoReport | undefined): UndoReport {
+  if (report === undefined) throw notFoundProblem('script', scriptId);
   return report;
-}
-
-/** Adds the undo to the audit log. The undo has already taken effect, so a failed write does not revert it. */
-function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: UndoReport): void {
-  try {
-    audit.append(undoEntry(report, caller.principal));
-  } catch (error) {
-    log.error(
-      { err: error, scriptId: report.scriptId },
-      'an undo took effect but could not be written to the audit log; check err, and the permissions and the disk space of the audit log',
-    );
-  }
 }

@@ -1,11 +1,12 @@
-import { present, type Approval, type StoredDecision } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { Approval, StoredDecision } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { hasScope, type Caller, type SuggestedRule } from '../../access/index.js';
 import { ProblemError } from '../problems.js';
 import type { Service } from '../service.js';
-import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
+import { ApprovalParameters, ownApproval, approvalTool } from './own-approval.js';
 
 /** The route that shows the rule that a decision for the workspace would store. */
 export function workspaceRuleRoute(instance: FastifyInstance, service: Service): void {
@@ -34,7 +35,7 @@ export function workspaceRuleRoute(instance: FastifyInstance, service: Service):
  * The rule that a decision for the workspace stores; undefined for any other decision. Throws a problem if the caller
  * or the decision cannot store a rule.
  */
-export async function ruleOf(
+export async function decisionRule(
   service: Service,
   approval: Approval,
   decision: StoredDecision,
@@ -61,6 +62,6 @@ export async function ruleOf(
 }
 
 async function ruleFor(service: Service, approval: Approval): Promise<SuggestedRule | undefined> {
-  const tool = service.rules === undefined ? undefined : await toolOf(service, approval);
+  const tool = service.rules === undefined ? undefined : await approvalTool(service, approval);
   return tool && service.rules?.suggest(tool, approval.request);
 }

@@ -7,10 +7,10 @@ import {
   type ProcessPlace,
   type ServerProcess,
 } from '../../crash/support/server-process.js';
-import { OwnPostgres } from '../../stores/postgres/support/own-postgres.js';
-import { OwnRedis } from '../../stores/redis/support/test-redis.js';
-import { newFolder } from '../../stores/support/new-folder.js';
+import { OwnPostgres } from '../../../../service/test/stores/postgres/support/own-postgres.js';
+import { OwnRedis } from '../../../../service/test/stores/redis/support/test-redis.js';
 import type { TestClient } from '../../support/test-server.js';
+import { newFolder } from '@toolscript/testkit/folder';
 
 /** A process of the service, which is started again after it was killed. */
 interface Member extends ProcessPlace {

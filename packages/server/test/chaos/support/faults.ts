@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LEASE_MS } from '#server/runs/run-worker.js';
+import { LEASE_MS } from '@toolscript/service';
 import type { Cluster } from './cluster.js';
 
 /** Maximum time from the end of a lease to the next claim, in ms: the interval at which workers look for lost runs. */

@@ -1,8 +1,9 @@
 import { foldResponse } from '@toolscript/core/history';
-import { isFinalRunState, type StreamEvent } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
+import type { StreamEvent } from '@toolscript/core/protocol';
 import { isDeepStrictEqual } from 'node:util';
-import { openEventLog, openStores } from '#server/stores/index.js';
-import { allEvents, PERSISTENCE_GROUP } from '#server/runs/index.js';
+import { openEventLog, openStores } from '@toolscript/service/stores';
+import { allEvents, PERSISTENCE_GROUP } from '@toolscript/service';
 import { operationsIn } from '../../crash/support/operations.js';
 import type { Cluster, LedgerLine } from './cluster.js';
 import type { Load, LoadedRun } from './load.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { endsRun, type StreamEvent } from '@toolscript/core/protocol';
+import { endsRun } from '@toolscript/core/stream';
+import type { StreamEvent } from '@toolscript/core/protocol';
 import type { TestClient } from '../../support/test-server.js';
 import type { Cluster } from './cluster.js';
 

@@ -2,8 +2,8 @@
 // `script`: kills itself after the file is saved and before the journal has the result.
 import { join } from 'node:path';
 import { createHarness, fileStore } from '@toolscript/core';
-import { filePlace } from '@toolscript/core/protocol';
-import { openStores } from '@toolscript/server/stores';
+import { filePlace } from '@toolscript/core/internal';
+import { openStores } from '@toolscript/service/stores';
 import { cabinetTools } from '../../../../tools/dist/index.js';
 
 const [url, folder, threadId, mode, name] = process.argv.slice(2);

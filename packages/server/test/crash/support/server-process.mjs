@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool, fileStore } from '@toolscript/core';
 import { scriptedModel } from '@toolscript/core/providers';
 import { createServer, HarnessAgents } from '@toolscript/server';
-import { openDatabase, openEventLog } from '@toolscript/server/stores';
+import { openDatabase, openEventLog } from '@toolscript/service/stores';
 
 const [folder, json] = process.argv.slice(2);
 const { token, kill, name, store, events: eventsUrl, ...options } = JSON.parse(json);

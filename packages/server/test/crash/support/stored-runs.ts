@@ -1,6 +1,6 @@
 import type { Run, StreamEvent } from '@toolscript/core/protocol';
-import { openStores } from '#server/stores/index.js';
-import { allEvents } from '#server/runs/index.js';
+import { openStores } from '@toolscript/service/stores';
+import { allEvents } from '@toolscript/service';
 
 /** Runs and their events, as the database at `url` has them. */
 export async function storedRuns(

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isFinalRunState, type RunState, type StreamEvent } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/internal';
+import type { RunState, StreamEvent } from '@toolscript/core/protocol';
 import { expect } from 'vitest';
 import type { TestClient } from '../../support/test-server.js';
 import type { ServerProcess } from './server-process.js';

@@ -1,10 +1,11 @@
 import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import { defineAgent, type AgentInput } from '@toolscript/core/agent';
 import { scriptedModel, type Scenario } from '@toolscript/core/providers';
-import type { ModelProvider, ModelRequest, ModelTool, OutputItem } from '@toolscript/core/protocol';
+import type { ModelProvider, OutputItem } from '@toolscript/core/protocol';
+import type { ModelRequest, ModelTool } from '@toolscript/core/ports';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
-import { sharedThreads } from '../../../../core/test/support/shared-threads.js';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
 export const HELPER_MODEL = 'helper-model';
 

@@ -4,7 +4,7 @@ import type {
   ResponseCreateParamsNonStreaming,
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses';
-import type { ModelRequest } from '@toolscript/core/protocol';
+import type { ModelRequest } from '@toolscript/core/ports';
 import { expect } from 'vitest';
 import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../../support/test-server.js';
 import { helperAgent } from './helper-agent.js';

@@ -2,7 +2,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import { failure } from '../../failure.js';
 import { startFailure } from '../process-tree.js';
-import type { MovedEntry, SandboxAnswer, SandboxRequest } from './messages.js';
+import { inheritedDescriptors } from './inherited-descriptors.js';
+import type { Aftermath, SandboxAnswer, SandboxRequest, UncheckedPlace } from './messages.js';
 import type { SandboxedDisk } from './policy.js';
 import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal } from './requirements.js';
 
@@ -34,11 +35,17 @@ export interface SandboxedCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** Data for the command's descriptors from 3 on. */
   readonly inputs: readonly Uint8Array[];
+  /** Descriptors of this process that the command must not inherit. */
+  readonly withheld: readonly number[];
   /**
-   * Moves away the files that the command created or changed and that other programs would execute or obey. Returns the
-   * moved files, and the files that could not be moved.
+   * Moves away the files that the command created or changed and that other programs would execute or obey.
    */
-  readonly finish: () => Promise<readonly MovedEntry[]>;
+  readonly finish: () => Promise<Aftermath>;
+}
+
+/** Why a command cannot be started: what it could change there would stay unknown. */
+export interface UncheckedWorkspace {
+  readonly unchecked: readonly UncheckedPlace[];
 }
 
 /**
@@ -54,8 +61,8 @@ export class Sandbox {
   }
 
   /** Prepares a command for the sandbox. `script` is a quoted line of shell code. */
-  async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand> {
-    const host = await this.#started();
+  async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand | UncheckedWorkspace> {
+    const host = await this.#startedHost();
     let number = 0;
     const answer = await host.ask((id) => ({ id: (number = id), kind: 'wrap', command: script, disk }));
     if (!answer.ok && answer.isTooLong)
@@ -63,15 +70,17 @@ export class Sandbox {
         'not_started',
         'The arguments and the environment are too long for the system; pass large data in a file.',
       );
-    if (!answer.ok) throw refused(refusedBySystem(answer.reason));
-    const { line, inputs } = answer.wrapped!;
+    if (!answer.ok) throw refusalError(refusedBySystem(answer.reason));
+    if (answer.wrapped === undefined) return { unchecked: answer.unchecked ?? [] };
+    const { line, inputs } = answer.wrapped;
     // Programs outside the sandbox get only the trusted PATH. A preloaded library or a PATH of the caller would take
     // effect before the sandbox exists.
     return {
       argv: ['/bin/sh', '-c', `exec ${line}`],
-      // defence: caller-environment-stays-inside, without it: environment: process.env as Record<string, string>,
+      // defence: caller-environment-stays-inside
       environment: { PATH: host.path },
       inputs: inputs.map((input) => Buffer.from(input, 'base64')),
+      withheld: host.inherited,
       finish: () => finish(host, number),
     };
   }
@@ -79,10 +88,13 @@ export class Sandbox {
   /** The obstacle to the sandbox; undefined if the sandbox works. */
   async refusal(): Promise<SandboxRefusal | undefined> {
     try {
-      await this.#started();
+      await this.#startedHost();
       return undefined;
     } catch (error) {
-      return (error as { data?: { refusal?: SandboxRefusal } }).data?.refusal ?? refusedBySystem(String(error));
+      return (
+        (error as { data?: { refusal?: SandboxRefusal | undefined } | undefined }).data?.refusal ??
+        refusedBySystem(String(error))
+      );
     }
   }
 
@@ -92,7 +104,7 @@ export class Sandbox {
     host?.close();
   }
 
-  #started(): Promise<SandboxHost> {
+  #startedHost(): Promise<SandboxHost> {
     this.#host ??= this.#start();
     return this.#host;
   }
@@ -100,8 +112,9 @@ export class Sandbox {
   async #start(): Promise<SandboxHost> {
     try {
       const programs = findSandbox(this.#options.roots);
-      if ('reason' in programs) throw refused(programs);
-      const host = new SandboxHost(programs, () => (this.#host = undefined));
+      if ('reason' in programs) throw refusalError(programs);
+      const inherited = await inheritedDescriptors();
+      const host = new SandboxHost(programs, inherited, () => (this.#host = undefined));
       const answer = await host.ask((id) => ({
         id,
         kind: 'start',
@@ -111,7 +124,7 @@ export class Sandbox {
       if (answer.ok) return host;
       host.close();
       if (host.startError !== undefined) throw startFailure(process.execPath, host.startError);
-      throw refused(refusedBySystem(answer.reason));
+      throw refusalError(refusedBySystem(answer.reason));
     } catch (error) {
       // The next command tries again, because a user may have installed the missing part by then.
       this.#host = undefined;
@@ -123,14 +136,16 @@ export class Sandbox {
 /** The client of the sandbox's host process. Sends requests to the process, and matches the responses by number. */
 class SandboxHost {
   readonly path: string;
+  readonly inherited: readonly number[];
   /** The reason why the process could not be started. */
   startError: Error | undefined;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
-  #asked = 0;
+  #requestCount = 0;
 
-  constructor(programs: SandboxPrograms, onEnd: () => void) {
+  constructor(programs: SandboxPrograms, inherited: readonly number[], onEnd: () => void) {
     this.path = programs.path;
+    this.inherited = inherited;
     this.#process = fork(new URL('./sandbox-host.js', import.meta.url), [], {
       env: { ...passedOn(), PATH: programs.path },
       execArgv: [],
@@ -144,22 +159,24 @@ class SandboxHost {
     const end = (error?: unknown): void => {
       if (error instanceof Error) this.startError = error;
       onEnd();
-      for (const id of this.#waiting.keys()) this.#settle(ended(id));
+      for (const id of this.#waiting.keys()) this.#settle(endedAnswer(id));
     };
     // defence: a-host-that-does-not-start-is-a-refusal
     this.#process.on('error', end);
     this.#process.on('exit', () => end());
+    // The channel closes first, and then nothing else would keep this process alive for those who wait.
+    this.#process.on('disconnect', () => end());
   }
 
   ask(request: (id: number) => SandboxRequest): Promise<SandboxAnswer> {
-    const id = (this.#asked += 1);
+    const id = (this.#requestCount += 1);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
       // A process that failed to start receives nothing; its error event follows soon.
       // defence: no-question-to-a-host-that-did-not-start
       if (this.#process.pid === undefined) return;
       // defence: no-question-to-a-host-that-ended
-      if (!this.#process.connected) return this.#settle(ended(id));
+      if (!this.#process.connected) return this.#settle(endedAnswer(id));
       // A pending response keeps this process alive.
       this.#process.channel?.ref();
       this.#process.send(request(id), (error) => {
@@ -180,16 +197,16 @@ class SandboxHost {
   }
 }
 
-async function finish(host: SandboxHost, wrap: number): Promise<readonly MovedEntry[]> {
+async function finish(host: SandboxHost, wrap: number): Promise<Aftermath> {
   const answer = await host.ask((id) => ({ id, kind: 'finish', wrap }));
-  if (answer.ok) return answer.moved ?? [];
+  if (answer.ok && answer.aftermath !== undefined) return answer.aftermath;
   throw failure(
     'unavailable',
-    `The command ran, but Toolscript could not check whether it changed files that other programs run (${answer.reason}). Inspect the workspace before you use it.`,
+    `The command ran, but Toolscript could not check whether it changed files that other programs run (${answer.ok ? 'no answer' : answer.reason}). Inspect the workspace before you use it.`,
   );
 }
 
-function homeOf(): string | undefined {
+function homeFolder(): string | undefined {
   try {
     return homedir();
   } catch {
@@ -197,7 +214,7 @@ function homeOf(): string | undefined {
   }
 }
 
-function ended(id: number): SandboxAnswer {
+function endedAnswer(id: number): SandboxAnswer {
   return { id, ok: false, reason: 'the process of the sandbox ended', isTooLong: false };
 }
 
@@ -205,10 +222,10 @@ function passedOn(): Record<string, string> {
   const names = PASSED_ON.filter((name) => process.env[name] !== undefined);
   const passed = Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
   // Without HOME, the sandbox's package asks the system, which may not know the user.
-  // defence: a-home-for-users-without-one, without it: return passed;
-  return { HOME: homeOf() ?? '/nonexistent', ...passed };
+  // defence: a-home-for-users-without-one
+  return { HOME: homeFolder() ?? '/nonexistent', ...passed };
 }
 
-function refused({ reason, fix }: SandboxRefusal): Error {
+function refusalError({ reason, fix }: SandboxRefusal): Error {
   return failure('unavailable', `${reason} The command was not run. ${fix}`, { refusal: { reason, fix } });
 }

@@ -5,7 +5,7 @@ const COMMENT = /^\s*(?:[#;].*)?$/;
 const SECTION = /^\s*\[(core|user|init|pull|extensions)\]\s*$/i;
 const NAMED_SECTION = /^\s*\[(remote|branch) "[\w./-]+"\]\s*$/i;
 /** A setting without quotes and without backslashes, because a backslash can continue a value on the next line. */
-const SETTING = /^\s*([a-z]+)\s*=\s*([^"\\]*)$/i;
+const SETTING = /^\s*([a-z]+)\s*=([^"\\]*)$/i;
 /** Common settings of repositories. None of them names a program or a file that git obeys. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   core: `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf
@@ -50,8 +50,9 @@ function isPlain(text: string): boolean {
 }
 
 function isPlainSetting(line: string, section: readonly string[]): boolean {
-  const [, name = '', value = ''] = SETTING.exec(line) ?? [];
+  const [, name = '', text = ''] = SETTING.exec(line) ?? [];
+  const value = text.trimStart();
   // `ext::sh -c …` is an address that names a program; an address that starts with a dash is an option.
-  // defence: git-addresses-name-no-program, without it: return section.includes(name.toLowerCase());
+  // defence: git-addresses-name-no-program
   return section.includes(name.toLowerCase()) && !value.includes('::') && !value.startsWith('-');
 }

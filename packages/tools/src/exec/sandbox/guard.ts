@@ -1,14 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { EntryStates } from './entry-states.js';
+import { FolderReader, resolvedPath } from './folder-reader.js';
 import { isPlainGitConfig } from './git-config.js';
-import type { MovedEntry } from './messages.js';
-import { ProtectedSearch, type ProtectedEntries, type ProtectedEntry } from './protected-entries.js';
+import type { Aftermath, MovedEntry, UncheckedPlace } from './messages.js';
+import { ProtectedSearch, type Listing } from './protected-entries.js';
+import type { ProtectedEntry } from './protected-entry.js';
+import { Quarantine } from './quarantine.js';
+import { systemPath } from './system-path.js';
 
 /*
- * Prevents a command from changing files that other programs execute or obey. Existing files are mounted read-only, up
- * to `MAX_MOUNTS`. After the command, new files and changed files without a mount are renamed, so that they have no
- * effect.
+ * Prevents a command from changing files that other programs execute or obey. Existing entries are mounted read-only,
+ * up to `MAX_MOUNTS`. After the command, each entry that is new, that has changed without a mount, or that is at another
+ * place than before is moved out of the workspace: once, as one unit, because what it contains could be protected too.
+ * A place that could not be checked or moved is reported.
  */
 
 export interface GuardedFolders {
@@ -17,18 +22,31 @@ export interface GuardedFolders {
   readonly unprotected: ReadonlySet<string>;
   /** Paths at which nothing may be created. */
   readonly absent: readonly string[];
+  /** The folder for entries that are moved away; undefined if there is no safe folder, so that none can be moved. */
+  readonly quarantine: string | undefined;
 }
 
 /** The state before a command. */
-export interface Guarded {
+export interface GuardedState {
   readonly folders: GuardedFolders;
   /** Existing paths, with symbolic links resolved, to mount read-only for the command. */
   readonly readOnly: readonly string[];
-  /** The identities of files that the command cannot change. The user can change such a file while the command runs. */
-  readonly mounted: ReadonlySet<string>;
-  /** The identities of all other files, with their state. */
-  readonly unmounted: ReadonlySet<string>;
-  readonly unreadable: ReadonlySet<string>;
+  /** Places that could not be checked. The command must not start if there is one. */
+  readonly unchecked: readonly UncheckedPlace[];
+  /** The entries by path. */
+  readonly entries: ReadonlyMap<string, KnownEntry>;
+  /** The identities of the links that are no entries, by path. */
+  readonly links: ReadonlyMap<string, string>;
+  /** The folders by path. */
+  readonly listings: ReadonlyMap<string, Listing>;
+  /** The folders that could not be read, with their state. */
+  readonly closed: ReadonlyMap<string, string>;
+}
+
+interface KnownEntry {
+  /** Whether only the identity counts: the command cannot change the content, but the user may. */
+  readonly isFixed: boolean;
+  readonly state: string;
 }
 
 /**
@@ -36,130 +54,157 @@ export interface Guarded {
  * after the command.
  */
 const MAX_MOUNTS = 800;
-/** Maximum number of rounds of renaming. Renaming an entry can reveal another entry. */
-const MAX_ROUNDS = 4;
+const LEADS_TO_ENTRIES = 'it leads to a folder with protected files';
+const IN_PLACE_OF_OURS = 'Toolscript would load it instead of one of its own packages';
 
 export class Guard {
   readonly #search = new ProtectedSearch();
 
-  before(folders: GuardedFolders): Guarded {
-    const { entries, unreadable } = this.#search.find(folders.roots, folders.unprotected);
-    const readOnly = new Set<string>();
-    // defence: existing-entries-are-mounted
-    for (const { path, kind } of entries) if (kind !== 'hook') addRealPath(readOnly, path);
-    const mounted = new Set([...readOnly].slice(0, MAX_MOUNTS));
-    const isMounted = ({ path, kind }: ProtectedEntry): boolean => mounted.has(kind === 'hook' ? dirname(path) : path);
+  before(folders: GuardedFolders): GuardedState {
+    const reader = new FolderReader();
+    const states = new EntryStates(reader, folders.roots);
+    const found = this.#search.find(reader, { ...folders, except: folders.quarantine });
+    const places = mountPlaces(found.entries, states);
+    const mounted = new Set([...places.values()].slice(0, MAX_MOUNTS));
+    const known = ({ path, kind }: ProtectedEntry): KnownEntry => {
+      const place = places.get(path);
+      const isFixed = place === undefined ? isWithoutMount(kind) : mounted.has(place);
+      return { isFixed, state: isFixed ? states.identity(path) : states.content(path) };
+    };
     return {
       folders,
       readOnly: [...mounted],
-      mounted: new Set(entries.filter(isMounted).map(({ path }) => fileOf(path))),
-      unmounted: new Set(entries.filter((entry) => !isMounted(entry)).map(({ path }) => stateOf(path))),
-      unreadable,
+      entries: new Map(found.entries.map((entry) => [entry.path, known(entry)])),
+      links: new Map(found.links.map((path) => [path, states.identity(path)])),
+      unchecked: reader.unchecked,
+      listings: found.folders,
+      closed: reader.closed,
     };
   }
 
   /** Moves new and changed entries away. The caller first waits until all processes of the command have ended. */
-  after(guarded: Guarded): MovedEntry[] {
-    const moved: MovedEntry[] = [];
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      // defence: packages-in-place-of-the-program, without it: const now = this.#readable(guarded.folders, guarded.unreadable).entries;
-      const now = [
-        ...this.#readable(guarded.folders, guarded.unreadable).entries,
-        ...guarded.folders.absent.flatMap(inPlaceOfOurs),
-      ];
-      const found = now.filter((entry) => !isHarmless(entry) && !isKnown(entry, guarded));
-      if (found.length === 0) break;
-      for (const entry of found) moved.push(...moveAway(entry));
+  after(guarded: GuardedState): Aftermath {
+    const { folders } = guarded;
+    const reader = new FolderReader({ closedBefore: guarded.closed });
+    const states = new EntryStates(reader, folders.roots);
+    const { entries, links } = this.#search.find(reader, { ...folders, except: folders.quarantine });
+    const units = new Map<string, string>();
+    for (const entry of entries)
+      if (!isHarmless(entry, reader) && !isKnown(entry, guarded, states))
+        units.set(unitOf(entry, guarded, states), entry.reason);
+    const holders = foldersAbove(entries);
+    for (const path of links) {
+      const isNew = guarded.links.get(path) !== states.identity(path);
+      // defence: new-links-lead-to-no-entries
+      if (isNew && leadsInto(path, holders)) units.set(path, LEADS_TO_ENTRIES);
     }
-    return moved;
-  }
-
-  /** Finds the entries even if the command has removed the permissions of folders to hide its files. */
-  #readable(folders: GuardedFolders, unreadable: ReadonlySet<string>): ProtectedEntries {
-    const found = this.#search.find(folders.roots, folders.unprotected);
-    const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
-    // defence: closed-folders-are-opened, without it: const opened: string[] = [];
-    const opened = closed.filter(open);
-    if (opened.length === 0) return found;
-    const remaining = closed.filter((path) => !opened.includes(path));
-    return this.#readable(folders, new Set([...unreadable, ...remaining]));
+    // defence: packages-in-place-of-the-program
+    for (const path of folders.absent.filter(exists)) units.set(path, IN_PLACE_OF_OURS);
+    for (const { path, reason } of reader.unchecked) {
+      const newFolder = outermostNewFolder(path, guarded);
+      // defence: unchecked-folders-are-moved-away
+      if (newFolder !== undefined) units.set(newFolder, reason);
+    }
+    const { moved, unmoved } = moveAway(units, new Quarantine(folders.quarantine));
+    return { moved, unchecked: [...reader.unchecked, ...unmoved] };
   }
 }
 
-function addRealPath(paths: Set<string>, path: string): void {
-  try {
-    paths.add(realpathSync(path));
-  } catch {
-    // A dangling link has no file that the command could write.
+/** The places to mount, by the paths of their entries. A place outside of the roots may be one that is hidden. */
+function mountPlaces(entries: readonly ProtectedEntry[], states: EntryStates): ReadonlyMap<string, string> {
+  const places = new Map<string, string>();
+  for (const { path, kind } of entries) {
+    const place = isWithoutMount(kind) ? undefined : resolvedPath(path);
+    // defence: mounts-reveal-nothing-hidden
+    const isInside = place !== undefined && states.isInRoots(place);
+    // defence: existing-entries-are-mounted
+    if (isInside) places.set(path, place);
   }
+  return places;
 }
 
-function inPlaceOfOurs(path: string): ProtectedEntry[] {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return [];
-  return [{ path, reason: 'Toolscript would load it instead of one of its own packages', kind: 'name' }];
+function isWithoutMount(kind: ProtectedEntry['kind']): boolean {
+  return kind === 'repository' || kind === 'link';
 }
 
-function isKnown({ path }: ProtectedEntry, { mounted, unmounted }: Guarded): boolean {
-  return mounted.has(fileOf(path)) || unmounted.has(stateOf(path));
+function isKnown({ path }: ProtectedEntry, { entries }: GuardedState, states: EntryStates): boolean {
+  // The path of an entry is new if a folder above it was moved.
+  const known = entries.get(path);
+  // defence: entries-by-path-and-inode
+  return known !== undefined && known.state === (known.isFixed ? states.identity(path) : states.content(path));
 }
 
-function isHarmless({ path, kind }: ProtectedEntry): boolean {
-  if (kind === 'hooks') return true;
-  // defence: new-hooks-only-as-samples, without it: if (kind === 'hook') return true;
-  if (kind === 'hook') return path.endsWith('.sample');
-  // defence: new-git-config-only-plain, without it: return kind === 'config';
+function isHarmless({ path, kind }: ProtectedEntry, reader: FolderReader): boolean {
+  if (kind === 'repository') return true;
+  if (kind === 'hooks') return hasOnlySamples(path, reader);
+  // defence: new-git-config-only-plain
   return kind === 'config' && isPlainGitConfig(path);
 }
 
-/** The identity of the file, regardless of its content. */
-function fileOf(path: string): string {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? path : `${found.dev}:${found.ino}`;
+function hasOnlySamples(path: string, reader: FolderReader): boolean {
+  if (reader.stat(path)?.isDirectory() !== true) return false;
+  // defence: new-hooks-only-as-samples
+  return reader.list(path)?.every(({ name, type }) => type === 'file' && name.endsWith('.sample')) === true;
 }
 
-/** The identity and state of the file, with everything below it. */
-function stateOf(path: string): string {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  const own = `${fileOf(path)}:${found?.ctimeNs}`;
-  if (found?.isDirectory() !== true) return own;
-  return [own, ...names(path).map((name) => stateOf(join(path, name)))].join(',');
+/** The folders that contain an entry, at any depth. */
+function foldersAbove(entries: readonly ProtectedEntry[]): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const { path } of entries)
+    for (let folder = dirname(path); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
+  return folders;
 }
 
-function names(folder: string): string[] {
+/** Whether a link leads to one of the folders, and not to a folder that contains the link itself. */
+function leadsInto(path: string, folders: ReadonlySet<string>): boolean {
+  const target = resolvedPath(path);
+  return target !== undefined && folders.has(target) && !path.startsWith(target + sep);
+}
+
+/** The outermost new repository around an entry; the entry if there is none. */
+function unitOf({ path, within }: ProtectedEntry, { entries }: GuardedState, states: EntryStates): string {
+  const isNew = (repository: string): boolean => entries.get(repository)?.state !== states.identity(repository);
+  // defence: new-repositories-as-one-unit
+  return within.find(isNew) ?? path;
+}
+
+/** The outermost folder above a path that the command made or moved; undefined if there is none outside of entries. */
+function outermostNewFolder(path: string, { listings, entries, folders }: GuardedState): string | undefined {
+  const root = folders.roots.find((folder) => path.startsWith(folder + sep));
+  if (root === undefined) return undefined;
+  const names = path.slice(root.length + 1).split(sep);
+  for (let count = 1; count <= names.length; count += 1) {
+    const folder = join(root, ...names.slice(0, count));
+    if (entries.has(folder)) return undefined;
+    if (listings.get(folder)?.inode !== inodeOf(folder)) return folder;
+  }
+  return undefined;
+}
+
+function moveAway(
+  units: ReadonlyMap<string, string>,
+  quarantine: Quarantine,
+): { moved: MovedEntry[]; unmoved: UncheckedPlace[] } {
+  const moved: MovedEntry[] = [];
+  const unmoved: UncheckedPlace[] = [];
+  const isInUnit = (path: string): boolean => units.has(path) || (dirname(path) !== path && isInUnit(dirname(path)));
+  for (const [path, reason] of units) {
+    if (isInUnit(dirname(path))) continue;
+    const movedTo = quarantine.take(path, reason);
+    if (movedTo !== undefined) moved.push({ path, movedTo, reason });
+    else unmoved.push({ path, reason: `it is protected (${reason}) and could not be moved away` });
+  }
+  return { moved, unmoved };
+}
+
+function inodeOf(path: string): bigint | undefined {
   try {
-    return readdirSync(folder);
+    return lstatSync(systemPath(path), { bigint: true }).ino;
   } catch {
-    return [];
+    return undefined;
   }
 }
 
-function moveAway({ path, reason }: ProtectedEntry): MovedEntry[] {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return [];
-  const place = `${path}.quarantined-${randomBytes(6).toString('hex')}`;
-  try {
-    rename(path, place);
-    return [{ path, movedTo: place, reason }];
-  } catch {
-    return [{ path, movedTo: '', reason }];
-  }
-}
-
-function rename(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch {
-    // defence: quarantine-in-closed-folders
-    open(dirname(from));
-    renameSync(from, to);
-  }
-}
-
-function open(folder: string): boolean {
-  try {
-    // Returns whether the folder can be read now. The call only adds permissions.
-    chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
-    return true;
-  } catch {
-    return false;
-  }
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -4,7 +4,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 export function readOnlyKernelFiles(userId: number | undefined): string[] {
   // Users other than root cannot write these files; for root, the sandbox mounts its own `/proc` again.
   if (userId !== 0) return [];
-  // defence: kernel-settings-read-only, without it: return [];
+  // defence: kernel-settings-read-only
   return kernelEntries().flatMap((path) => ['--ro-bind-try', path, path]);
 }
 

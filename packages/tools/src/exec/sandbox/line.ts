@@ -1,3 +1,5 @@
+import { pathBytes } from './system-path.js';
+
 /** The descriptor for the system call filter. The next descriptor is for further options. */
 export const FILTER_DESCRIPTOR = 3;
 const OPTIONS_DESCRIPTOR = 4;
@@ -22,5 +24,5 @@ export function withMoreOptions(line: string): string {
 
 /** The bytes of the options for their descriptor: a NUL byte ends each option. */
 export function optionBytes(options: readonly string[]): Buffer {
-  return Buffer.from(options.map((option) => `${option}\0`).join(''));
+  return Buffer.concat(options.map((option) => pathBytes(`${option}\0`)));
 }

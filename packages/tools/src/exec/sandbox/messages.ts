@@ -8,18 +8,34 @@ export type SandboxRequest =
   /** The command of the `wrap` with this number has ended. */
   | { id: number; kind: 'finish'; wrap: number };
 
-/**
- * An entry that a command created or changed, and that other programs would execute or obey. `movedTo` is empty if the
- * entry could not be moved.
- */
+/** An entry that a command created or changed, that other programs would execute or obey, and that was moved away. */
 export interface MovedEntry {
   readonly path: string;
+  /** The entry's name in the quarantine folder. */
   readonly movedTo: string;
   readonly reason: string;
 }
 
+/** A place that may contain protected entries. `reason` is why it could not be checked or moved away. */
+export interface UncheckedPlace {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** The state of the workspace after a command. */
+export interface Aftermath {
+  readonly moved: readonly MovedEntry[];
+  readonly unchecked: readonly UncheckedPlace[];
+}
+
 export type SandboxAnswer =
-  | { id: number; ok: true; wrapped?: WrappedCommand; moved?: readonly MovedEntry[] }
+  | {
+      id: number;
+      ok: true;
+      wrapped?: WrappedCommand | undefined;
+      aftermath?: Aftermath | undefined;
+      unchecked?: readonly UncheckedPlace[] | undefined;
+    }
   | { id: number; ok: false; reason: string; isTooLong: boolean };
 
 export interface WrappedCommand {

@@ -21,6 +21,8 @@ export interface SandboxedDisk {
   readonly hidden: readonly string[];
   /** Protected names that may be written. */
   readonly unprotected: readonly string[];
+  /** The folder for protected entries that a command made; undefined if there is no safe folder. */
+  readonly quarantine: string | undefined;
 }
 
 /** Folders of temporary files. On Linux, each command gets its own empty folders instead. */
@@ -33,10 +35,10 @@ export function sandboxedDisk(
   platform: NodeJS.Platform = process.platform,
 ): SandboxedDisk {
   const roots = workspace.roots.map(({ realPath }) => realPath);
-  // defence: read-only-roots-in-sandbox, without it: const writable = roots;
+  // defence: read-only-roots-in-sandbox
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
-  const homes = homesOf(environment);
-  const secrets = secretsOf(homes, environment, platform);
+  const homes = homeFolders(environment);
+  const secrets = secretPaths(homes, environment, platform);
   const state = workspace.stateFolder();
   // defence: locks-and-journals-hidden
   if (state !== undefined) secrets.push(state);
@@ -50,17 +52,18 @@ export function sandboxedDisk(
       ...homes.flatMap((home) => HOME_EXCEPTIONS.map((name) => join(home, name))).filter((path) => existsSync(path)),
     ],
     allowWrite: writable,
-    // defence: program-read-only-in-sandbox, without it: denyWrite: [],
+    // defence: program-read-only-in-sandbox
     denyWrite: workspace.product.present,
-    // defence: places-before-the-program, without it: absent: [],
+    // defence: places-before-the-program
     absent: workspace.product.absent,
-    // defence: secrets-with-pattern-characters, without it: hidden: [],
+    // defence: secrets-with-pattern-characters
     hidden: hidden.filter(hasPattern).map((path) => realpathSync(path)),
     unprotected: [...workspace.unprotected],
+    quarantine: state === undefined ? undefined : join(state, 'quarantine'),
   };
 }
 
-function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, platform: NodeJS.Platform): string[] {
+function secretPaths(homes: readonly string[], environment: NodeJS.ProcessEnv, platform: NodeJS.Platform): string[] {
   const secrets: string[] = [];
   // defence: home-secrets-hidden
   secrets.push(...homes.flatMap(homeSecrets));
@@ -77,9 +80,9 @@ function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, pla
  * The user's home folders according to the environment and to the system, and all folders in `/home` for root. A user
  * may have no home folder.
  */
-function homesOf(environment: NodeJS.ProcessEnv): string[] {
-  // defence: other-homes-hidden-from-root, without it: const others: string[] = [];
-  const others = process.geteuid?.() === 0 ? listed('/home').map((name) => join('/home', name)) : [];
+function homeFolders(environment: NodeJS.ProcessEnv): string[] {
+  // defence: other-homes-hidden-from-root
+  const others = process.geteuid?.() === 0 ? folderEntries('/home').map((name) => join('/home', name)) : [];
   const homes = [environment['HOME'], ...others, ...[homedir, () => userInfo().homedir].map(orUndefined)];
   return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
 }
@@ -101,15 +104,15 @@ export function hasPattern(path: string): boolean {
 }
 
 function homeSecrets(home: string): string[] {
-  // defence: histories-hidden, without it: return HOME_SECRETS.map((name) => join(home, name));
+  // defence: histories-hidden
   return [...HOME_SECRETS, ...histories(home)].map((name) => join(home, name));
 }
 
 function histories(home: string): string[] {
-  return listed(home).filter((name) => HISTORY.test(name));
+  return folderEntries(home).filter((name) => HISTORY.test(name));
 }
 
-function listed(folder: string): string[] {
+function folderEntries(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -1,6 +1,9 @@
-import { lstatSync, readdirSync, type BigIntStats, type Dirent } from 'node:fs';
 import { join, sep } from 'node:path';
-import { foldName, isInPackages, PROTECTED_NAMES, protectedName } from '../../files/protected-names.js';
+import type { BigIntStats } from 'node:fs';
+import { isInPackages, PROTECTED_NAMES, protectedLink, protectedName } from '../../files/protected-names.js';
+import type { FolderReader } from './folder-reader.js';
+import { GitEntries } from './git-entries.js';
+import type { ProtectedEntry } from './protected-entry.js';
 
 /*
  * Existing entries in the roots that other programs execute or obey: protected names at any depth, and the files that
@@ -8,23 +11,21 @@ import { foldName, isInPackages, PROTECTED_NAMES, protectedName } from '../../fi
  * these folders, but git reads them.
  */
 
-export interface ProtectedEntry {
-  readonly path: string;
-  readonly reason: string;
-  /** 'hooks' is always harmless, 'config' and 'hook' may be harmless, and 'name' and 'control' never are. */
-  readonly kind: 'name' | 'config' | 'hook' | 'hooks' | 'control';
-}
-
 export interface ProtectedEntries {
   readonly entries: readonly ProtectedEntry[];
-  /** Folders that could not be read. */
-  readonly unreadable: ReadonlySet<string>;
+  /** Links outside of repositories and of package managers' folders, which may be other names of folders with entries. */
+  readonly links: readonly string[];
+  /** The folders outside of repositories, by path. */
+  readonly folders: ReadonlyMap<string, Listing>;
 }
 
-const GIT = 'git runs its hooks and obeys its configuration';
-/** Files of a repository that name programs, or another folder with such files. */
-const CONTROLS = new Set(['config.worktree', 'commondir', 'gitdir']);
-const HOOKS = 'hooks';
+export interface SearchedFolders {
+  readonly roots: readonly string[];
+  /** Protected names that commands may write. */
+  readonly unprotected: ReadonlySet<string>;
+  /** A folder that is not searched. */
+  readonly except?: string | undefined;
+}
 
 /**
  * Time for which a folder must have been unchanged before its listing can be reused, in ms, because file times can be
@@ -32,11 +33,12 @@ const HOOKS = 'hooks';
  */
 const SETTLED_MS = 2000;
 
-interface Listing {
+export interface Listing {
   readonly inode: bigint;
   readonly changedNs: bigint;
   readonly isSettled: boolean;
   readonly folders: readonly string[];
+  readonly links: readonly string[];
   /** Names of the files and folders that may be protected. */
   readonly named: readonly string[];
   /** Whether the folder has the files that make git treat it as a repository. */
@@ -45,122 +47,94 @@ interface Listing {
 
 /** Finds the protected entries in folders. Reuses the listings of unchanged folders. */
 export class ProtectedSearch {
-  #listings = new Map<string, Listing>();
+  #listings: ReadonlyMap<string, Listing> = new Map();
 
-  find(roots: readonly string[], unprotected: ReadonlySet<string>): ProtectedEntries {
-    const walk = new Walk(this.#listings, unprotected);
-    for (const root of roots) walk.folder(root, '', false);
-    this.#listings = walk.seen;
+  find(reader: FolderReader, folders: SearchedFolders): ProtectedEntries {
+    const walk = new Walk(reader, this.#listings, folders);
+    for (const root of folders.roots) walk.folder(root, '', false);
+    this.#listings = walk.folders;
     return walk;
   }
 }
 
 class Walk implements ProtectedEntries {
   readonly entries: ProtectedEntry[] = [];
-  readonly unreadable = new Set<string>();
-  readonly seen = new Map<string, Listing>();
-  readonly #known: ReadonlyMap<string, Listing>;
-  readonly #unprotected: ReadonlySet<string>;
+  readonly links: string[] = [];
+  readonly folders = new Map<string, Listing>();
+  readonly #reader: FolderReader;
+  readonly #git: GitEntries;
+  readonly #knownListings: ReadonlyMap<string, Listing>;
+  readonly #unprotectedNames: ReadonlySet<string>;
+  readonly #except: string | undefined;
 
-  constructor(known: ReadonlyMap<string, Listing>, unprotected: ReadonlySet<string>) {
-    this.#known = known;
-    this.#unprotected = unprotected;
+  constructor(reader: FolderReader, known: ReadonlyMap<string, Listing>, { unprotected, except }: SearchedFolders) {
+    this.#reader = reader;
+    this.#git = new GitEntries(reader, this.entries);
+    this.#knownListings = known;
+    this.#unprotectedNames = unprotected;
+    this.#except = except;
   }
 
   folder(path: string, inRoot: string, inPackages: boolean): void {
-    if (this.seen.has(path)) return;
+    if (this.folders.has(path) || path === this.#except) return;
     const listing = this.#listing(path);
     if (listing === undefined) return;
     // defence: repositories-without-a-dot
-    if (listing.isRepository) this.#repository(path);
-    for (const name of listing.named) this.#named(join(path, name), `${inRoot}/${name}`, inPackages);
+    if (listing.isRepository && !this.#unprotectedNames.has('.git')) this.#git.addUnnamed(path);
+    for (const name of listing.named) this.#addNamed(join(path, name), name, `${inRoot}/${name}`, inPackages);
+    if (!inPackages) this.links.push(...listing.links.map((name) => join(path, name)));
     for (const name of listing.folders) {
       const below = `${inRoot}/${name}`;
-      if (this.#ruleOf(below, inPackages) === undefined)
+      if (this.#entryRule(below, inPackages) === undefined)
         this.folder(path + sep + name, below, inPackages || isInPackages(name));
     }
   }
 
-  #named(path: string, inRoot: string, inPackages: boolean): void {
-    const rule = this.#ruleOf(inRoot, inPackages);
-    if (rule === undefined) return;
-    const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    if (rule.name === '.git' && isFolder) this.#repository(path);
-    else this.entries.push({ path, reason: rule.reason, kind: 'name' });
+  #addNamed(path: string, name: string, inRoot: string, inPackages: boolean): void {
+    const rule = this.#entryRule(inRoot, inPackages);
+    if (rule === undefined) return inPackages ? undefined : this.#link(path, name);
+    if (rule.name === '.git' && this.#reader.stat(path)?.isDirectory() === true) this.#git.addNamed(path, []);
+    else this.entries.push({ path, reason: rule.reason, kind: 'name', within: [] });
   }
 
-  #ruleOf(inRoot: string, inPackages: boolean): ReturnType<typeof protectedName> {
-    const rule = mayBeProtected(inRoot) ? protectedName(lastNames(inRoot), this.#unprotected) : undefined;
+  #link(path: string, name: string): void {
+    const rule = protectedLink(name, this.#unprotectedNames);
+    // defence: first-names-of-rules-are-no-links
+    if (rule !== undefined && this.#reader.stat(path)?.isSymbolicLink() === true)
+      this.entries.push({ path, reason: rule.reason, kind: 'name', within: [] });
+  }
+
+  #entryRule(inRoot: string, inPackages: boolean): ReturnType<typeof protectedName> {
+    const rule = mayBeProtected(inRoot) ? protectedName(lastNames(inRoot), this.#unprotectedNames) : undefined;
     return inPackages && rule?.name !== '.git' ? undefined : rule;
   }
 
-  /** Finds the files that control git in a repository, its submodules and its other worktrees. */
-  #repository(path: string): void {
-    if (this.#unprotected.has('.git')) return;
-    for (const entry of listed(path) ?? []) {
-      const [name, place] = [foldName(entry.name), join(path, entry.name)];
-      if (name === 'config') this.#git(place, 'config');
-      // defence: git-control-files
-      if (CONTROLS.has(name)) this.#git(place, 'control');
-      if (name === HOOKS) this.#hooks(place, entry);
-      // defence: git-submodules
-      if (name === 'modules') this.#repositoriesBelow(place);
-      // defence: git-worktrees
-      if (name === 'worktrees') for (const other of foldersIn(place)) this.#repository(other);
-    }
-  }
-
-  #hooks(path: string, entry: Dirent): void {
-    this.#git(path, entry.isDirectory() ? 'hooks' : 'control');
-    for (const hook of entry.isDirectory() ? (listed(path) ?? []) : []) this.#git(join(path, hook.name), 'hook');
-  }
-
-  #repositoriesBelow(path: string): void {
-    for (const folder of foldersIn(path)) {
-      if (lstatSync(join(folder, 'HEAD'), { throwIfNoEntry: false }) === undefined) this.#repositoriesBelow(folder);
-      else this.#repository(folder);
-    }
-  }
-
-  #git(path: string, kind: ProtectedEntry['kind']): void {
-    this.entries.push({ path, reason: GIT, kind });
-  }
-
   #listing(path: string): Listing | undefined {
-    const found = statOf(path);
-    if (found === undefined) return undefined;
-    const known = this.#known.get(path);
-    const listing =
-      known?.isSettled === true && known.inode === found.ino && known.changedNs === found.ctimeNs
-        ? known
-        : readListing(path, found);
-    if (listing === undefined) this.unreadable.add(path);
-    else this.seen.set(path, listing);
+    const stat = this.#reader.stat(path);
+    if (stat === undefined) return undefined;
+    const known = this.#knownListings.get(path);
+    const isSame = known?.isSettled === true && known.inode === stat.ino && known.changedNs === stat.ctimeNs;
+    const listing = isSame ? known : this.#readListing(path, stat);
+    if (listing !== undefined) this.folders.set(path, listing);
     return listing;
   }
-}
 
-function statOf(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined;
+  #readListing(path: string, { ino, ctimeNs }: BigIntStats): Listing | undefined {
+    const readAt = Date.now();
+    const entries = this.#reader.list(path);
+    if (entries === undefined) return undefined;
+    const names = new Set(entries.map(({ name }) => name.toLowerCase()));
+    const isSecond = isSecondName(path);
+    return {
+      inode: ino,
+      changedNs: ctimeNs,
+      isSettled: readAt - Number(ctimeNs / 1_000_000n) > SETTLED_MS,
+      folders: entries.filter(({ type }) => type === 'folder').map(({ name }) => name),
+      links: entries.filter(({ type }) => type === 'link').map(({ name }) => name),
+      named: entries.map(({ name }) => name).filter((name) => mayBeProtected(`/${name}`) || isSecond),
+      isRepository: names.has('head') && (names.has('commondir') || (names.has('objects') && names.has('refs'))),
+    };
   }
-}
-
-function readListing(path: string, { ino, ctimeNs }: BigIntStats): Listing | undefined {
-  const readAt = Date.now();
-  const entries = listed(path);
-  if (entries === undefined) return undefined;
-  const names = new Set(entries.map(({ name }) => name.toLowerCase()));
-  return {
-    inode: ino,
-    changedNs: ctimeNs,
-    isSettled: readAt - Number(ctimeNs / 1_000_000n) > SETTLED_MS,
-    folders: entries.filter((entry) => entry.isDirectory()).map(({ name }) => name),
-    named: entries.map(({ name }) => name).filter((name) => mayBeProtected(`/${name}`) || isSecondName(path)),
-    isRepository: names.has('head') && (names.has('commondir') || (names.has('objects') && names.has('refs'))),
-  };
 }
 
 /** Whether a folder can be the first of two names in a rule. Rules with two names start with `.config` or `.hg`. */
@@ -186,16 +160,4 @@ function mayBeProtected(path: string): boolean {
 /** The last two names of a path. No rule has more names, and the walk enters no protected folder. */
 function lastNames(path: string): string {
   return path.split('/').slice(-2).join('/');
-}
-
-function listed(path: string): Dirent[] | undefined {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch {
-    return undefined;
-  }
-}
-
-function foldersIn(path: string): string[] {
-  return (listed(path) ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }

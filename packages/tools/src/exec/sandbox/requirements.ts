@@ -8,8 +8,8 @@ export interface SandboxPrograms {
    * command could have written to.
    */
   readonly path: string;
-  readonly bubblewrap?: string;
-  readonly socat?: string;
+  readonly bubblewrap?: string | undefined;
+  readonly socat?: string | undefined;
 }
 
 export interface SandboxRefusal {
@@ -39,9 +39,13 @@ export function findSandbox(
     path = process.env['PATH'] ?? '',
     platform = process.platform,
     systemFolders = SYSTEM_FOLDERS,
-  }: { path?: string; platform?: NodeJS.Platform; systemFolders?: readonly string[] } = {},
+  }: {
+    path?: string | undefined;
+    platform?: NodeJS.Platform | undefined;
+    systemFolders?: readonly string[] | undefined;
+  } = {},
 ): SandboxPrograms | SandboxRefusal {
-  // defence: no-folder-of-the-workspace-for-the-sandbox, without it: const folders = [...path.split(delimiter), ...systemFolders];
+  // defence: no-folder-of-the-workspace-for-the-sandbox
   const folders = [...new Set([...path.split(delimiter), ...systemFolders])].filter((folder) =>
     isOutside(folder, roots),
   );
@@ -68,7 +72,7 @@ export function findSandbox(
  * such as unfiltered local sockets.
  */
 export function obstacles({ errors, warnings }: { errors: readonly string[]; warnings: readonly string[] }): string[] {
-  // defence: warnings-are-refusals, without it: return [...errors];
+  // defence: warnings-are-refusals
   return [...errors, ...warnings];
 }
 
@@ -90,7 +94,7 @@ export function refusedBySystem(detail: string): SandboxRefusal {
  */
 function isOutside(path: string, roots: readonly string[]): boolean {
   if (!isAbsolute(path)) return false;
-  // defence: no-program-of-the-sandbox-through-a-link, without it: const places = [path];
+  // defence: no-program-of-the-sandbox-through-a-link
   const places = [path, realPath(path)];
   return places.every((place) => roots.every((root) => place !== root && !place.startsWith(withSeparator(root))));
 }

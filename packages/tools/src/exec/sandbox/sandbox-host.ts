@@ -7,13 +7,14 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { LinuxSandboxProfileError, SandboxManager, type SandboxRuntimeConfig } from '@anthropic-ai/sandbox-runtime';
-import { Guard, type Guarded } from './guard.js';
+import { Guard, type GuardedState } from './guard.js';
 import { readOnlyKernelFiles } from './kernel-files.js';
 import { FILTER_DESCRIPTOR, optionBytes, withMoreOptions } from './line.js';
-import type { MovedEntry, SandboxAnswer, SandboxRequest, WrappedCommand } from './messages.js';
+import type { Aftermath, SandboxAnswer, SandboxRequest, UncheckedPlace, WrappedCommand } from './messages.js';
 import { hasPattern, type SandboxedDisk } from './policy.js';
 import { obstacles } from './requirements.js';
 import { systemCallFilter } from './system-calls.js';
+import { hasEscapedBytes } from './system-path.js';
 
 /*
  * A separate process for the package that creates sandboxes. The process turns a command into the shell line that
@@ -35,7 +36,9 @@ const NOTHING: SandboxedDisk = {
   absent: [],
   hidden: [],
   unprotected: [],
+  quarantine: undefined,
 };
+const NOTHING_MOVED: Aftermath = { moved: [], unchecked: [] };
 /**
  * Time for which an ending host waits before it checks for new files, in ms. The system kills the running commands
  * meanwhile.
@@ -44,7 +47,7 @@ const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
 /** The state before each running command, by the number of its `wrap`. */
-const running = new Map<number, Guarded>();
+const running = new Map<number, GuardedState>();
 
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-sandbox-'));
 process.chdir(folder);
@@ -58,13 +61,15 @@ process.on('SIGINT', () => undefined);
 process.on('message', (request: SandboxRequest) => {
   work(request).then(
     (result) => answer({ id: request.id, ok: true, ...result }),
-    (error: unknown) => answer({ id: request.id, ok: false, reason: messageOf(error), isTooLong: isTooLong(error) }),
+    (error: unknown) =>
+      answer({ id: request.id, ok: false, reason: thrownMessage(error), isTooLong: isTooLong(error) }),
   );
 });
 
 interface Result {
-  readonly wrapped?: WrappedCommand;
-  readonly moved?: readonly MovedEntry[];
+  readonly wrapped?: WrappedCommand | undefined;
+  readonly unchecked?: readonly UncheckedPlace[] | undefined;
+  readonly aftermath?: Aftermath | undefined;
 }
 
 async function work(request: SandboxRequest): Promise<Result> {
@@ -73,33 +78,36 @@ async function work(request: SandboxRequest): Promise<Result> {
       await start(request);
       return {};
     case 'wrap':
-      return { wrapped: await wrapGuarded(request) };
+      return wrapGuarded(request);
     case 'finish':
-      return { moved: finish(request.wrap) };
+      return { aftermath: finish(request.wrap) };
   }
 }
 
-async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap' }): Promise<WrappedCommand> {
+async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap' }): Promise<Result> {
   const guarded = guard.before({
     roots: disk.allowWrite,
     unprotected: new Set(disk.unprotected),
     absent: disk.absent,
+    quarantine: disk.quarantine,
   });
+  // defence: no-command-in-an-unchecked-workspace
+  if (guarded.unchecked.length > 0) return { unchecked: guarded.unchecked };
   const wrapped = await wrap(command, disk, guarded.readOnly);
   running.set(id, guarded);
-  return wrapped;
+  return { wrapped };
 }
 
 /**
  * Removes the files that the package created for the command. Moves away the files that the command created or changed
  * and that other programs would execute or obey.
  */
-function finish(wrapped: number): readonly MovedEntry[] {
+function finish(wrapped: number): Aftermath {
   const guarded = running.get(wrapped);
-  if (guarded === undefined) return [];
+  if (guarded === undefined) return NOTHING_MOVED;
   running.delete(wrapped);
   SandboxManager.cleanupAfterCommand();
-  // defence: quarantine, without it: return [];
+  // defence: quarantine
   return guard.after(guarded);
 }
 
@@ -163,7 +171,7 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
     denyRead: [...disk.denyRead],
     allowRead: [...disk.allowRead, ...proxySockets(), HELPERS],
     allowWrite: [...disk.allowWrite],
-    // defence: protected-entries-read-only-and-pinned, without it: denyWrite: [],
+    // defence: protected-entries-read-only-and-pinned
     denyWrite: [...disk.denyWrite, ...byPackage],
   };
   const repositories = { safeDirectories: [...disk.allowWrite, ...disk.allowRead] };
@@ -193,7 +201,7 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
  * be renamed. Near hidden paths, the package protects all entries.
  */
 function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
-  if (hasPattern(path)) return false;
+  if (hasPattern(path) || hasEscapedBytes(path)) return false;
   const place = dirname(path).replace(/[/\\]\.git$/, '');
   const hiddenInside = denyRead.filter((hidden) => allowWrite.some((root) => isInside(root, hidden)));
   const isNearHidden = hiddenInside.some((hidden) => isInside(hidden, path) || isInside(path, hidden));
@@ -219,6 +227,6 @@ function isTooLong(error: unknown): boolean {
   return error instanceof LinuxSandboxProfileError && error.code === 'command_too_long';
 }
 
-function messageOf(error: unknown): string {
+function thrownMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -11,10 +11,10 @@ type Condition =
 
 interface Rule {
   /** The call's number for a processor; undefined if the processor does not have the call. */
-  readonly x64?: number;
-  readonly arm64?: number;
+  readonly x64?: number | undefined;
+  readonly arm64?: number | undefined;
   /** If all of these conditions hold, the filter rejects the call. Without conditions, it always rejects the call. */
-  readonly when?: readonly Condition[];
+  readonly when?: readonly Condition[] | undefined;
   readonly error: number;
 }
 
@@ -122,7 +122,7 @@ const X32 = 0x40000000;
  * of these programs have other numbers.
  */
 function entry(processor: Processor): Buffer[] {
-  // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
+  // defence: no-32-bit-system-calls
   const other = answer(ERROR | ENOSYS);
   const own = [
     instruction(LOAD, ARCHITECTURE),

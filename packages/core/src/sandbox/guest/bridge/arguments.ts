@@ -89,7 +89,7 @@ export function writeArguments(value: unknown): string {
     problem = text === undefined ? 'args: a value that JSON cannot represent' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {
-    // defence: bounded-argument-problem, without it: problem = error === NOT_CARRIED ? whyNotWritten().path + ': ' + whyNotWritten().reason : describeText(error);
+    // defence: bounded-argument-problem
     problem =
       error === NOT_CARRIED
         ? capText(whyNotWritten().path) + ': ' + whyNotWritten().reason

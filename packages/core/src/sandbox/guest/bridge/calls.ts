@@ -101,11 +101,11 @@ export function settle(batchText: string): void {
     resolvers[call] = rejecters[call] = promises[call] = undefined;
     // The value was just parsed, so only the script refers to it, and the script may change it.
     if (settlement[1] === 1) resolve(settlement[2]);
-    else reject(failureOf(settlement));
+    else reject(settlementError(settlement));
   }
 }
 
-function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
+function settlementError([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
   // If the outcome of the call is unknown, the script may request a retry. The host decides about this request.
   const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };

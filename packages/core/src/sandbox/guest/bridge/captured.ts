@@ -47,14 +47,14 @@ export const mapEntries = uncurry<(map: object) => Iterator<[unknown, unknown]>>
 export const setValues = uncurry<(set: object) => Iterator<unknown>>(Set.prototype.values);
 
 type Getter<Value> = (receiver: object) => Value;
-const getterOf = <Value>(prototype: object, name: string): Getter<Value> =>
+const prototypeGetter = <Value>(prototype: object, name: string): Getter<Value> =>
   uncurry(getOwnPropertyDescriptor(prototype, name)!.get!);
 
 const TypedArray = getPrototypeOf(Uint8Array) as unknown as { readonly prototype: object };
-export const mapSize = getterOf<number>(Map.prototype, 'size');
-export const setSize = getterOf<number>(Set.prototype, 'size');
-export const typedArrayLength = getterOf<number>(TypedArray.prototype, 'length');
-export const bufferLength = getterOf<number>(ArrayBuffer.prototype, 'byteLength');
+export const mapSize = prototypeGetter<number>(Map.prototype, 'size');
+export const setSize = prototypeGetter<number>(Set.prototype, 'size');
+export const typedArrayLength = prototypeGetter<number>(TypedArray.prototype, 'length');
+export const bufferLength = prototypeGetter<number>(ArrayBuffer.prototype, 'byteLength');
 
 export const dateToIso = uncurry<(date: object) => string>(Date.prototype.toISOString);
 export const dateGetTime = uncurry<(date: object) => number>(Date.prototype.getTime);

@@ -1,9 +1,9 @@
 import { defineProperty, freeze, parse } from '../primordials.js';
-import { named } from '../standard-library/define.js';
+import { nameMembers } from '../standard-library/define.js';
 import { deepFreeze } from './json.js';
 import { emitProgress } from './output.js';
 
-freeze(named({ emitProgress }).emitProgress);
+freeze(nameMembers({ emitProgress }).emitProgress);
 
 let contextText = '{}';
 let context: object | undefined;

@@ -5,10 +5,10 @@ import { weakSet } from './captured.js';
 /** The bridge's own record of an error that it created. */
 interface ErrorRecord {
   /** The index of the call that rejected with this error. */
-  readonly call?: number;
+  readonly call?: number | undefined;
   readonly code: string;
   /** The script's frame at that call, from the host. */
-  readonly frames?: string;
+  readonly frames?: string | undefined;
 }
 
 type ErrorClass = new (message: string) => Error;

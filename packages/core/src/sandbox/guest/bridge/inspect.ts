@@ -29,7 +29,7 @@ import {
 } from './captured.js';
 import { heldErrors } from './errors.js';
 import { startOfJson } from './json.js';
-import { NOT_SHOWN, readText, stackOf, titleOf } from './stacks.js';
+import { NOT_SHOWN, readText, scriptStack, errorTitle } from './stacks.js';
 
 const MAX_TEXT = 8192;
 const MAX_DEPTH = 6;
@@ -70,7 +70,7 @@ export const makeLine = (makeText: () => string): string => capText(withinRoom(M
 
 export function describeText(value: unknown): string {
   try {
-    return isError(value) ? titleOf(value) : withinRoom(MAX_TEXT, () => inspect(value, 0, null));
+    return isError(value) ? errorTitle(value) : withinRoom(MAX_TEXT, () => inspect(value, 0, null));
   } catch {
     return 'a value that cannot be shown';
   }
@@ -108,7 +108,7 @@ function spend(text: string): string {
 function inspect(value: unknown, depth: number, ancestors: Chain | null): string {
   switch (typeof value) {
     case 'string':
-      return spend(depth === 0 ? value : quoted(value));
+      return spend(depth === 0 ? value : quotedText(value));
     case 'bigint':
       return spend(value + 'n');
     case 'function':
@@ -120,14 +120,14 @@ function inspect(value: unknown, depth: number, ancestors: Chain | null): string
   }
 }
 
-function quoted(text: string): string {
+function quotedText(text: string): string {
   return text.length > room ? stringify(slice(text, 0, max(room, 0))) + '…' : stringify(text);
 }
 
 function inspectObject(value: object, depth: number, ancestors: Chain | null): string {
   for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return spend('[Circular]');
   const chain = { value, up: ancestors };
-  if (isError(value)) return depth === 0 ? inspectError(value, chain) : spend(titleOf(value));
+  if (isError(value)) return depth === 0 ? inspectError(value, chain) : spend(errorTitle(value));
   if (isDate(value)) return spend(isFiniteNumber(dateGetTime(value)) ? dateToIso(value) : 'Invalid Date');
   if (isRegExp(value)) return spend(regExpToString(value));
   if (isUrl(value)) return spend('URL ' + stringify(toText(value)));
@@ -141,36 +141,36 @@ function inspectObject(value: object, depth: number, ancestors: Chain | null): s
 
 /** `depth`: the depth of the members. */
 function inspectMembers(value: object, depth: number, chain: Chain): string {
-  if (isArray(value)) return listOf('[', value.length, ']', (index) => showMember(value, index, depth, chain));
+  if (isArray(value)) return shownList('[', value.length, ']', (index) => showMember(value, index, depth, chain));
   if (isTypedArray(value)) {
     const length = typedArrayLength(value);
     const title = (value.constructor as { name?: unknown }).name + '(' + length + ') [';
-    return listOf(title, length, ']', (index) => showMember(value, index, depth, chain));
+    return shownList(title, length, ']', (index) => showMember(value, index, depth, chain));
   }
   if (isMap(value)) {
     const entries = mapEntries(value);
-    return listOf('Map {', mapSize(value), '}', () => {
+    return shownList('Map {', mapSize(value), '}', () => {
       const entry = entries.next().value as object;
       return showMember(entry, 0, depth, chain) + ' => ' + showMember(entry, 1, depth, chain);
     });
   }
   if (isSet(value)) {
     const values = setValues(value);
-    return listOf('Set {', setSize(value), '}', () => showMember(values.next(), 'value', depth, chain));
+    return shownList('Set {', setSize(value), '}', () => showMember(values.next(), 'value', depth, chain));
   }
   const names = keys(value);
   const body =
     names.length === 0
       ? '{}'
-      : listOf('{ ', names.length, ' }', (index) => {
+      : shownList('{ ', names.length, ' }', (index) => {
           const name = names[index]!;
           return name + ': ' + showMember(value, name, depth, chain);
         });
-  const className = classNameOf(value);
+  const className = valueClassName(value);
   return className === '' || className === 'Object' ? body : className + ' ' + body;
 }
 
-function listOf(open: string, count: number, close: string, showNext: (index: number) => string): string {
+function shownList(open: string, count: number, close: string, showNext: (index: number) => string): string {
   const shown: string[] = [];
   let index = 0;
   for (; index < count && index < MAX_MEMBERS && hasRoom(); index++) shown[index] = showNext(index);
@@ -180,21 +180,21 @@ function listOf(open: string, count: number, close: string, showNext: (index: nu
 
 /** The text of an error: its stack, and the errors that it holds. */
 function inspectError(error: Error, chain: Chain): string {
-  let shown = spend(titleOf(error));
+  let shown = spend(errorTitle(error));
   const stack = stackText(error);
   // The title in the stack may be older than the error's name and message.
   const frames = indexOf(stack, '\n    at ');
   if (frames >= 0) shown += slice(stack, frames);
-  return shown + showHeld(error, chain);
+  return shown + showHeldErrors(error, chain);
 }
 
 /** An error that has lost its prototype has no member `stack`, but the engine still has its stack. */
 function stackText(error: Error): string {
-  const stack: unknown = getPrototypeOf(error) === null ? stackOf(error) : error.stack;
+  const stack: unknown = getPrototypeOf(error) === null ? scriptStack(error) : error.stack;
   return typeof stack === 'string' ? stack : '';
 }
 
-function showHeld(error: Error, chain: Chain): string {
+function showHeldErrors(error: Error, chain: Chain): string {
   const held = heldErrors(error);
   let shown = '';
   for (let index = 0; index < held.length; index++)
@@ -206,11 +206,13 @@ function showHeld(error: Error, chain: Chain): string {
 export function thrownMessage(error: Error): string {
   const message = readText(error, 'message', '');
   const isMadeOfOthers = getOwnPropertyDescriptor(error, 'suppressed') !== undefined;
-  return isMadeOfOthers ? makeLine(() => message + showHeld(error, { value: error, up: null })) : capText(message);
+  return isMadeOfOthers
+    ? makeLine(() => message + showHeldErrors(error, { value: error, up: null }))
+    : capText(message);
 }
 
 /** The name of a value's class; for a generator, which has no class, its tag. */
-function classNameOf(value: object): string {
+function valueClassName(value: object): string {
   const prototype = getPrototypeOf(value) as { constructor?: unknown } | null;
   const constructor = prototype?.constructor;
   if (typeof constructor === 'function') return toText(constructor.name);

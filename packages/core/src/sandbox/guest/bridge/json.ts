@@ -70,7 +70,7 @@ function refuseClass(name: string, prototype: object): void {
 }
 
 /** Fills `refusals`. `makeGuest` calls this function once, after the standard library was installed. */
-export function refuseClassesOf(holders: readonly object[]): void {
+export function refuseClasses(holders: readonly object[]): void {
   for (const holder of holders) {
     for (const name of ownKeys(holder)) {
       if (typeof name !== 'string') continue;
@@ -149,7 +149,7 @@ class Descent {
   /** The path of a member of the innermost holder. */
   pathTo(key: string): string {
     if (this.depth === 0) return this.#root;
-    return pathTo(this.#pathOf(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
+    return pathTo(this.#levelPath(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
   }
 
   /** The path of the next member to write, in the innermost holder that is not complete. */
@@ -157,12 +157,12 @@ class Descent {
     for (let level = this.depth - 1; level >= 0; level--) {
       const holder = this.holders[level]!;
       const key = keyAfter(holder, this.reached[level]);
-      if (key !== undefined) return pathTo(this.#pathOf(level), isArray(holder), key);
+      if (key !== undefined) return pathTo(this.#levelPath(level), isArray(holder), key);
     }
     return this.#root;
   }
 
-  #pathOf(level: number): string {
+  #levelPath(level: number): string {
     let path = this.#root;
     for (let index = 1; index <= level; index++)
       path = pathTo(path, isArray(this.holders[index - 1]), this.heldBy[index]!);

@@ -14,19 +14,19 @@ interface ScoredName {
 
 /** The names most similar to `wanted`: at most three, the nearest first. */
 export function nearestNames(wanted: string, names: readonly string[]): string[] {
-  const wantedTokens = tokensOf(wanted);
+  const wantedTokens = nameWords(wanted);
   const scored: ScoredName[] = [];
   for (let index = 0; index < names.length && index < MAX_COMPARED; index++) {
     const name = names[index]!;
-    const shared = countShared(wantedTokens, tokensOf(name));
+    const shared = countSharedWords(wantedTokens, nameWords(name));
     const maxLength = max(wanted.length, name.length, 1);
     const closeness = maxLength > MAX_COMPARED_LENGTH ? 0 : 1 - editDistance(lower(wanted), lower(name)) / maxLength;
     if (closeness >= MIN_CLOSENESS || shared > 0) scored[scored.length] = { name, score: closeness + shared * 0.4 };
   }
-  return bestOf(scored);
+  return bestNames(scored);
 }
 
-function bestOf(scored: readonly ScoredName[]): string[] {
+function bestNames(scored: readonly ScoredName[]): string[] {
   const best: string[] = [];
   while (best.length < MAX_FOUND) {
     let top: ScoredName | undefined;
@@ -43,7 +43,7 @@ function bestOf(scored: readonly ScoredName[]): string[] {
  * The number of pairs of words, one from each name, that are equal or of which one begins with the other. Words of
  * fewer than three characters do not count.
  */
-function countShared(wantedTokens: readonly string[], tokens: readonly string[]): number {
+function countSharedWords(wantedTokens: readonly string[], tokens: readonly string[]): number {
   let shared = 0;
   for (let left = 0; left < wantedTokens.length; left++) {
     const token = wantedTokens[left]!;
@@ -57,7 +57,7 @@ function countShared(wantedTokens: readonly string[], tokens: readonly string[])
   return shared;
 }
 
-function tokensOf(name: string): string[] {
+function nameWords(name: string): string[] {
   let spaced = '';
   for (let index = 0; index < name.length; index++) {
     const unit = codeUnit(name, index);

@@ -8,10 +8,10 @@ import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 import { NOT_SHOWN } from './stacks.js';
 
-const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
+const usedAmounts = { logs: 0, logBytes: 0, output: 0, progress: 0 };
 
 export function writeLog(level: LogLevel, makeText: () => string): void {
-  if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+  if (usedAmounts.logs >= limits.logs || usedAmounts.logBytes >= limits.logBytes) {
     outbox.droppedLogs++;
     return;
   }
@@ -22,12 +22,12 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
     // Making the text threw an error, for example in a getter of a table's row. The line then shows NOT_SHOWN.
   }
   // defence: budget-after-log-text
-  if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+  if (usedAmounts.logs >= limits.logs || usedAmounts.logBytes >= limits.logBytes) {
     outbox.droppedLogs++;
     return;
   }
-  used.logs++;
-  used.logBytes += text.length;
+  usedAmounts.logs++;
+  usedAmounts.logBytes += text.length;
   outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
 }
 
@@ -44,29 +44,29 @@ function shownAsJson(value: unknown, units: number): string {
 }
 
 export function text(value: unknown): void {
-  if (used.output >= limits.output) return;
-  const added = typeof value === 'string' ? value : shownAsJson(value, limits.output - used.output + 1);
+  if (usedAmounts.output >= limits.output) return;
+  const added = typeof value === 'string' ? value : shownAsJson(value, limits.output - usedAmounts.output + 1);
   // A getter or a toJSON may have emitted output.
-  const room = limits.output - used.output;
+  const room = limits.output - usedAmounts.output;
   if (room <= 0) return;
-  used.output += added.length;
+  usedAmounts.output += added.length;
   // One extra unit remains, so that the host, which counts bytes, sees and reports the truncation.
   outbox.output += added.length > room ? slice(added, 0, room + 1) : added;
 }
 
 export function emitProgress(message: unknown, kind: unknown): void {
   const maxEvents = limits.progress * 4 + 64;
-  if (used.progress >= maxEvents) {
+  if (usedAmounts.progress >= maxEvents) {
     outbox.droppedProgress++;
     return;
   }
   const shown = capText(toText(message));
   // defence: budget-after-progress-text
-  if (used.progress >= maxEvents) {
+  if (usedAmounts.progress >= maxEvents) {
     outbox.droppedProgress++;
     return;
   }
-  used.progress++;
+  usedAmounts.progress++;
   outbox.progress +=
     (outbox.progress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
 }

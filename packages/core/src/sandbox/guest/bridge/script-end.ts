@@ -12,7 +12,7 @@ const MAX_HEAD = 1024;
 const MAX_MEASURED_KEYS = 200;
 const MAX_LARGEST_KEYS = 3;
 
-interface Thrown {
+interface ThrownRecord {
   name: string;
   message: string;
   stack: string;
@@ -92,7 +92,7 @@ function byteLength(text: string): number {
  */
 export function describeThrown(value: unknown, path = ''): string {
   const record = weakGet(errorRecords, value);
-  let thrown: Thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
+  let thrown: ThrownRecord = { name: '', message: 'a value that cannot be shown', stack: '' };
   try {
     thrown = isError(value)
       ? { name: capText(readText(value, 'name', 'Error')), message: thrownMessage(value), stack: readStack(value) }

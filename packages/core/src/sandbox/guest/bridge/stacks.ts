@@ -49,17 +49,17 @@ function ownFrames(raw: string): string {
 }
 
 /** The value of `stack` for a script: text, or the engine's own value if that is not text. */
-export function stackOf(value: unknown): unknown {
+export function scriptStack(value: unknown): unknown {
   const frames = weakGet(errorRecords, value)?.frames;
   const raw = frames === undefined ? rawStack(value) : undefined;
   if (frames === undefined && typeof raw !== 'string') return raw;
   const shown = frames ?? ownFrames(raw as string);
-  const title = isError(value) ? titleOf(value) : 'Error';
+  const title = isError(value) ? errorTitle(value) : 'Error';
   return shown === '' ? title : title + '\n' + shown;
 }
 
 /** An error's name and message, without lines that look like frames. */
-export function titleOf(error: Error): string {
+export function errorTitle(error: Error): string {
   const name = readText(error, 'name', 'Error');
   const message = readText(error, 'message', '');
   const title = message === '' ? name : name + ': ' + message;
@@ -79,7 +79,7 @@ export function readText(error: Error, name: 'name' | 'message', fallback: strin
 const stackAccessors = getOwnPropertyDescriptor(
   {
     get stack() {
-      return stackOf(this);
+      return scriptStack(this);
     },
     set stack(value) {
       if (!defineProperty(this, 'stack', { value, writable: true, enumerable: false, configurable: true }))
@@ -95,14 +95,14 @@ const { captureStackTrace } = {
     const made = getOwnPropertyDescriptor(target, 'stack');
     if (typeof made?.value !== 'string') return;
     weakSet(capturedStacks, target, made.value);
-    made.value = stackOf(target);
+    made.value = scriptStack(target);
     defineProperty(target, 'stack', made);
   },
 };
 
 /** The script's frames at the call of a function, each on a line of its own after a line break. */
 export function framesBelow(below: unknown): string {
-  const target: { stack?: string } = {};
+  const target: { stack?: string | undefined } = {};
   engineCapture(target, below);
   const frames = ownFrames(target.stack ?? '');
   return frames === '' ? '' : '\n' + frames;
@@ -111,7 +111,7 @@ export function framesBelow(below: unknown): string {
 /** Replaces the engine's stacks with the script's view of them. */
 export function installStacks(): void {
   const { get, set } = stackAccessors;
-  defineProperty(Error.prototype, 'stack', { get, set, enumerable: false, configurable: true });
+  defineProperty(Error.prototype, 'stack', { get: get!, set: set!, enumerable: false, configurable: true });
   defineProperty(Error, 'captureStackTrace', {
     value: captureStackTrace,
     writable: true,

@@ -66,7 +66,7 @@ export function clearTimeout(id: unknown): void {
 
 export const clearInterval = (id: unknown): void => clearTimeout(id);
 
-const settled = new Promise<void>((resolve) => resolve());
+const settledPromise = new Promise<void>((resolve) => resolve());
 
 /**
  * QuickJS's own `queueMicrotask` ends the host's job if the callback throws, and a bare V8 realm has none. This
@@ -74,5 +74,5 @@ const settled = new Promise<void>((resolve) => resolve());
  */
 export function queueMicrotask(callback: () => unknown): void {
   if (typeof callback !== 'function') throw new TypeError('The callback of a microtask must be a function.');
-  promiseThen(settled, () => void apply(callback, undefined, []));
+  promiseThen(settledPromise, () => void apply(callback, undefined, []));
 }

@@ -1,8 +1,8 @@
 // The guest's console, with the layout of Node.js: groups, counts, timers, placeholders and tables.
 import { Map, Number, parseFloat, parseInt, String } from '../primordials.js';
-import { named } from '../standard-library/define.js';
+import { nameMembers } from '../standard-library/define.js';
 import type { Show } from './show.js';
-import { tableOf } from './table.js';
+import { consoleTable } from './table.js';
 
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
@@ -29,7 +29,7 @@ export function makeConsole({ write, show, showJson, nowMs, framesBelow }: Conso
   const emit: Emit = (level, makeText) =>
     write(level, () => (groups.indent === '' ? makeText() : makeText().replace(LINE_STARTS, groups.indent)));
   const format: Format = (values) => formatValues(values, { show, showJson });
-  return named({
+  return nameMembers({
     ...lineMethods(emit, format),
     ...valueMethods(emit, format, show, framesBelow),
     ...groupMethods(emit, format, groups),
@@ -49,19 +49,21 @@ function valueMethods(emit: Emit, format: Format, show: Show, framesBelow: Conso
   const methods = {
     dir: (value: unknown) => emit('log', () => show(value, 0)),
     table: (data: unknown, columns: unknown) =>
-      emit('log', () => (typeof data === 'object' && data !== null ? tableOf(data, columns, show) : show(data, 0))),
+      emit('log', () =>
+        typeof data === 'object' && data !== null ? consoleTable(data, columns, show) : show(data, 0),
+      ),
     assert: (condition: unknown, ...values: unknown[]) => {
-      if (!condition) emit('error', () => titled('Assertion failed', format(values)));
+      if (!condition) emit('error', () => titledText('Assertion failed', format(values)));
     },
     trace: (...values: unknown[]) => {
       const frames = framesBelow(methods.trace);
-      emit('error', () => titled('Trace', format(values)) + frames);
+      emit('error', () => titledText('Trace', format(values)) + frames);
     },
   };
   return methods;
 }
 
-const titled = (title: string, text: string): string => (text === '' ? title : title + ': ' + text);
+const titledText = (title: string, text: string): string => (text === '' ? title : title + ': ' + text);
 
 function groupMethods(emit: Emit, format: Format, groups: { indent: string }): Methods {
   const open = (values: readonly unknown[]): void => {
@@ -77,19 +79,19 @@ function groupMethods(emit: Emit, format: Format, groups: { indent: string }): M
   };
 }
 
-const labelOf = (label: unknown): string => (label === undefined ? 'default' : String(label));
+const labelText = (label: unknown): string => (label === undefined ? 'default' : String(label));
 
 function countMethods(emit: Emit): Methods {
   const counts = new Map<string, number>();
   return {
     count: (label: unknown) => {
-      const name = labelOf(label);
+      const name = labelText(label);
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       emit('log', () => name + ': ' + count);
     },
     countReset: (label: unknown) => {
-      counts.delete(labelOf(label));
+      counts.delete(labelText(label));
     },
   };
 }
@@ -97,7 +99,7 @@ function countMethods(emit: Emit): Methods {
 function timeMethods(emit: Emit, format: Format, nowMs: () => number): Methods {
   const starts = new Map<string, number>();
   const report = (method: string, label: unknown, values: readonly unknown[]): void => {
-    const name = labelOf(label);
+    const name = labelText(label);
     const started = starts.get(name);
     if (started === undefined) return emit('warn', () => 'No such label "' + name + '" for console.' + method + '()');
     const passed = name + ': ' + (nowMs() - started) + 'ms';
@@ -105,12 +107,12 @@ function timeMethods(emit: Emit, format: Format, nowMs: () => number): Methods {
   };
   return {
     time: (label: unknown) => {
-      starts.set(labelOf(label), nowMs());
+      starts.set(labelText(label), nowMs());
     },
     timeLog: (label: unknown, ...values: unknown[]) => report('timeLog', label, values),
     timeEnd: (label: unknown) => {
       report('timeEnd', label, []);
-      starts.delete(labelOf(label));
+      starts.delete(labelText(label));
     },
   };
 }

@@ -13,21 +13,21 @@ type Row = readonly [index: unknown, value: unknown];
  * A table with a line for each entry. `wanted`: the names of the columns; if it is not an array, each member that any
  * entry has is a column. An entry that is not an object appears in the column "value".
  */
-export function tableOf(data: object, wanted: unknown, show: Show): string {
-  const { rows, count } = rowsOf(data);
-  const names = isArray(wanted) ? take(wanted.length, MAX_COLUMNS, (at) => toText(wanted[at])) : columnsOf(rows);
-  const hasValues = rows.some(([, value]) => namesOf(value) === undefined);
+export function consoleTable(data: object, wanted: unknown, show: Show): string {
+  const { rows, count } = tableRows(data);
+  const names = isArray(wanted) ? take(wanted.length, MAX_COLUMNS, (at) => toText(wanted[at])) : tableColumns(rows);
+  const hasValues = rows.some(([, value]) => memberNames(value) === undefined);
   const head = ['(index)', ...names, ...(hasValues ? ['value'] : [])];
   const lines = rows.map(([index, value]) => [
     cell(index, show),
     ...names.map((name) => memberCell(value, name, show)),
-    ...(hasValues ? [namesOf(value) === undefined ? cell(value, show) : ''] : []),
+    ...(hasValues ? [memberNames(value) === undefined ? cell(value, show) : ''] : []),
   ]);
   const more = count > rows.length ? '\n… ' + (count - rows.length) + ' more' : '';
   return layOut([head, ...lines]) + more;
 }
 
-function rowsOf(data: object): { rows: Row[]; count: number } {
+function tableRows(data: object): { rows: Row[]; count: number } {
   if (isMap(data)) {
     const entries = mapEntries(data);
     return takeRows(mapSize(data), () => entries.next().value as Row);
@@ -53,7 +53,7 @@ function take<Item>(count: number, max: number, read: (at: number) => Item): Ite
 }
 
 /** The names of a value's members; undefined if the value is not an object or throws when it is read. */
-function namesOf(value: unknown): string[] | undefined {
+function memberNames(value: unknown): string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   try {
     return keys(value);
@@ -62,9 +62,10 @@ function namesOf(value: unknown): string[] | undefined {
   }
 }
 
-function columnsOf(rows: readonly Row[]): string[] {
+function tableColumns(rows: readonly Row[]): string[] {
   const names = new Set<string>();
-  for (const [, value] of rows) for (const name of namesOf(value) ?? []) if (names.size < MAX_COLUMNS) names.add(name);
+  for (const [, value] of rows)
+    for (const name of memberNames(value) ?? []) if (names.size < MAX_COLUMNS) names.add(name);
   return [...names];
 }
 

@@ -10,7 +10,7 @@ export function defineMembers(target: object, members: object): void {
 }
 
 /** Names functions and classes by their keys, because the bundler shortens all other names. */
-export function named<Members extends Record<string, object>>(members: Members): Members {
+export function nameMembers<Members extends Record<string, object>>(members: Members): Members {
   for (const name of keys(members)) defineProperty(members[name]!, 'name', { value: name, configurable: true });
   return members;
 }

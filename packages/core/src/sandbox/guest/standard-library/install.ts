@@ -4,7 +4,7 @@
 // `lockdown.ts` freezes every intrinsic and everything reachable from the global object, so scripts cannot change the
 // library.
 import { Symbol } from '../primordials.js';
-import { defineMembers, named, tag } from './define.js';
+import { defineMembers, nameMembers, tag } from './define.js';
 import { installLocaleMethods, makeIntl } from './intl/intl.js';
 import { structuredClone } from './structured-clone.js';
 import { TextDecoder, TextEncoder } from './text-encoding.js';
@@ -18,6 +18,6 @@ export default function installStandardLibrary(): void {
   tag(URL.prototype, 'URL');
   tag(URLSearchParams.prototype, 'URLSearchParams');
   installLocaleMethods();
-  defineMembers(globalThis, named({ TextEncoder, TextDecoder, URL, URLSearchParams, structuredClone }));
+  defineMembers(globalThis, nameMembers({ TextEncoder, TextDecoder, URL, URLSearchParams, structuredClone }));
   defineMembers(globalThis, { Intl: makeIntl() });
 }

@@ -119,7 +119,7 @@ const refusedPrototypes: readonly object[] = [
   Symbol.prototype,
 ];
 
-export function structuredClone(value: unknown, options?: { transfer?: Iterable<unknown> }): unknown {
+export function structuredClone(value: unknown, options?: { transfer?: Iterable<unknown> | undefined }): unknown {
   if (arguments.length === 0) throw new TypeError('structuredClone takes the value to copy');
   const transfer = options?.transfer;
   if (transfer !== undefined && [...transfer].length > 0) {
@@ -260,12 +260,12 @@ function getter(prototype: object, key: string | symbol): SlotReader {
 }
 
 function refusal(value: unknown): DOMException {
-  if (typeof value === 'object') return notCloneable(`#<${nameOf(value!)}> could not be cloned.`);
+  if (typeof value === 'object') return notCloneable(`#<${constructorName(value!)}> could not be cloned.`);
   const text = String(value);
   return notCloneable(`${text.length > 100 ? `${text.slice(0, 100)}…` : text} could not be cloned.`);
 }
 
-function nameOf(value: object): string {
+function constructorName(value: object): string {
   const name: unknown = (value.constructor as { name?: unknown } | undefined)?.name;
   return typeof name === 'string' && name !== '' ? name : 'Object';
 }

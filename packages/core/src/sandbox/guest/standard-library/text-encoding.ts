@@ -73,10 +73,10 @@ export class TextDecoder {
   /** The bytes of a character that the last chunk contains only in part. */
   #pending = new Uint8Array(0);
   /** True after the first character of the stream. */
-  #started = false;
+  #hasStarted = false;
 
   constructor(label: unknown = 'utf-8', options: { fatal?: unknown; ignoreBOM?: unknown } | null = {}) {
-    this.#encoding = encodingOf(String(label));
+    this.#encoding = labelEncoding(String(label));
     this.#fatal = Boolean(options?.fatal);
     this.#ignoreBOM = Boolean(options?.ignoreBOM);
   }
@@ -94,7 +94,7 @@ export class TextDecoder {
   }
 
   decode(input?: unknown, options?: { stream?: unknown } | null): string {
-    let bytes = join(this.#pending, bytesOf(input));
+    let bytes = join(this.#pending, inputBytes(input));
     const more = Boolean(options?.stream);
     const unfinished = more ? unfinishedLength(bytes, this.#encoding) : 0;
     this.#pending = bytes.slice(bytes.length - unfinished);
@@ -106,8 +106,8 @@ export class TextDecoder {
       this.#reset();
       throw error;
     }
-    if (!this.#started && text !== '') {
-      this.#started = true;
+    if (!this.#hasStarted && text !== '') {
+      this.#hasStarted = true;
       if (!this.#ignoreBOM && text[0] === '\ufeff' && this.#encoding !== 'windows-1252') text = text.slice(1);
     }
     if (!more) this.#reset();
@@ -116,11 +116,11 @@ export class TextDecoder {
 
   #reset(): void {
     this.#pending = new Uint8Array(0);
-    this.#started = false;
+    this.#hasStarted = false;
   }
 }
 
-function encodingOf(label: string): Encoding {
+function labelEncoding(label: string): Encoding {
   const wanted = label.trim().toLowerCase();
   for (const [encoding, labels] of LABELS) {
     if (wanted !== '' && !wanted.includes(' ') && ` ${labels} `.includes(` ${wanted} `)) return encoding;
@@ -128,7 +128,7 @@ function encodingOf(label: string): Encoding {
   throw new RangeError(`The encoding "${label}" is not available: use utf-8, utf-16le, utf-16be or latin1`);
 }
 
-function bytesOf(input: unknown): Uint8Array {
+function inputBytes(input: unknown): Uint8Array {
   if (input === undefined) return new Uint8Array(0);
   if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
   if (input instanceof ArrayBuffer) return new Uint8Array(input);

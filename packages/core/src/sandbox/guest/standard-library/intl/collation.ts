@@ -98,8 +98,8 @@ function readCollation(options: Options): Collation {
 function compare(first: string, second: string, settings: Collation): number {
   const quick = comparePlain(first, second, settings);
   if (quick !== undefined) return quick;
-  const one = keyOf(first, settings);
-  const other = keyOf(second, settings);
+  const one = sortKey(first, settings);
+  const other = sortKey(second, settings);
   const { sensitivity, caseFirst } = settings;
   let result = compareLists(one.letters, other.letters);
   if (result === 0 && (sensitivity === 'accent' || sensitivity === 'variant')) {
@@ -150,7 +150,7 @@ function compareLists<Level extends number | string>(first: readonly Level[], se
   return Math.sign(first.length - second.length);
 }
 
-function keyOf(text: string, settings: Collation): SortKey {
+function sortKey(text: string, settings: Collation): SortKey {
   const key: SortKey = { letters: [], accents: [], cases: [] };
   const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFD') : text;
   for (let at = 0; at < plain.length; at++) {

@@ -10,33 +10,33 @@ import { choice, LOCALE, readOptions, whole, type Options } from './options.js';
 
 /** The fields of a date, with the widths in which they are shown. */
 interface Fields {
-  weekday?: string;
-  era?: string;
-  year?: string;
-  month?: string;
-  day?: string;
-  hour?: string;
-  minute?: string;
-  second?: string;
-  fractionalSecondDigits?: number;
-  timeZoneName?: string;
+  weekday?: string | undefined;
+  era?: string | undefined;
+  year?: string | undefined;
+  month?: string | undefined;
+  day?: string | undefined;
+  hour?: string | undefined;
+  minute?: string | undefined;
+  second?: string | undefined;
+  fractionalSecondDigits?: number | undefined;
+  timeZoneName?: string | undefined;
 }
 
 interface Zone {
   readonly name: string;
   readonly minutes: number;
-  readonly isOffset?: boolean;
+  readonly isOffset?: boolean | undefined;
 }
 
 interface Styles {
-  dateStyle?: StyleWidth;
-  timeStyle?: StyleWidth;
+  dateStyle?: StyleWidth | undefined;
+  timeStyle?: StyleWidth | undefined;
 }
 
 type StyleWidth = 'full' | 'long' | 'medium' | 'short';
 type Cycle = 'h11' | 'h12' | 'h23' | 'h24';
 /** The kind of fields of which a caller must request at least one; otherwise, the default fields are added. */
-type Required = 'any' | 'date' | 'time';
+type RequiredFields = 'any' | 'date' | 'time';
 /** The default fields, which are added if the caller requests none of the required kind. */
 type Defaults = 'all' | 'date' | 'time';
 
@@ -113,18 +113,18 @@ export class DateTimeFormat {
 
   constructor(locales?: unknown, options?: unknown) {
     this.#settings = readSettings(readOptions(locales, options), 'any', 'date');
-    this.#pattern = patternOf(this.#settings);
+    this.#pattern = datePatternParts(this.#settings);
   }
 
   get format(): (date?: unknown) => string {
     const settings = this.#settings;
     const pattern = this.#pattern;
-    this.#format ??= (date) => join(fill(settings, pattern, timeOf(date)));
+    this.#format ??= (date) => join(fill(settings, pattern, timeValue(date)));
     return this.#format;
   }
 
   formatToParts(date?: unknown): DatePart[] {
-    return fill(this.#settings, this.#pattern, timeOf(date));
+    return fill(this.#settings, this.#pattern, timeValue(date));
   }
 
   formatRange(start: unknown, end: unknown): string {
@@ -142,18 +142,18 @@ export class DateTimeFormat {
 
 /** Creates a method of Date, and prepares the pattern for calls without options. */
 function dateMethod(
-  required: Required,
+  required: RequiredFields,
   defaults: Defaults,
 ): (date: Date, locales: unknown, options: unknown) => string {
   const plain = readSettings({}, required, defaults);
-  const plainPattern = patternOf(plain);
+  const plainPattern = datePatternParts(plain);
   return (date, locales, options) => {
     const time = apply(dateTime, date, []);
     if (Number.isNaN(time)) return 'Invalid Date';
     if (options === undefined && (locales === undefined || locales === LOCALE))
       return join(fill(plain, plainPattern, time));
     const settings = readSettings(readOptions(locales, options), required, defaults);
-    return join(fill(settings, patternOf(settings), time));
+    return join(fill(settings, datePatternParts(settings), time));
   };
 }
 
@@ -173,7 +173,7 @@ export const dateMethods = {
   },
 };
 
-function timeOf(date: unknown): number {
+function timeValue(date: unknown): number {
   const time = date === undefined ? Date.now() : Number(date);
   if (!(Math.abs(time) <= 8.64e15)) throw new RangeError('Invalid time value');
   return Math.trunc(time);
@@ -193,7 +193,7 @@ function join(parts: readonly DatePart[]): string {
 
 // --- options ---
 
-function readSettings(options: Options, required: Required, defaults: Defaults): DateSettings {
+function readSettings(options: Options, required: RequiredFields, defaults: Defaults): DateSettings {
   const fields: Record<string, unknown> & Fields = {};
   for (const [name, allowed] of Object.entries(FIELDS)) {
     if (options[name] !== undefined) fields[name] = choice(options, name, allowed, undefined);
@@ -213,7 +213,7 @@ function readSettings(options: Options, required: Required, defaults: Defaults):
   return { zone, cycle, fields: chosen, styles };
 }
 
-function readStyles(options: Options, fields: Fields, required: Required): Styles {
+function readStyles(options: Options, fields: Fields, required: RequiredFields): Styles {
   const widths: readonly StyleWidth[] = ['full', 'long', 'medium', 'short'];
   const styles: Styles = {};
   for (const name of ['dateStyle', 'timeStyle'] as const) {
@@ -233,7 +233,7 @@ function styleFields({ dateStyle, timeStyle }: Styles): Fields {
   return timeStyle === undefined ? date : { ...date, ...TIME_STYLES[timeStyle] };
 }
 
-function withDefaults(fields: Fields, required: Required, defaults: Defaults): Fields {
+function withDefaults(fields: Fields, required: RequiredFields, defaults: Defaults): Fields {
   const asked = [...(required === 'time' ? [] : DATE_FIELDS), ...(required === 'date' ? [] : TIME_FIELDS)];
   if (asked.some((name) => fields[name] !== undefined)) return fields;
   const date = defaults === 'time' ? {} : { year: 'numeric', month: 'numeric', day: 'numeric' };
@@ -254,7 +254,7 @@ function readZone(given: unknown): Zone {
 
 // --- patterns ---
 
-function patternOf({ fields, cycle, styles }: DateSettings): readonly string[] {
+function datePatternParts({ fields, cycle, styles }: DateSettings): readonly string[] {
   return patternText(fields, cycle, styles).match(/\{\w+\}|[^{]+/g)!;
 }
 
@@ -311,17 +311,17 @@ function write(name: string, { fields, cycle, zone }: DateSettings, local: Date)
   const year = local.getUTCFullYear();
   switch (name) {
     case 'weekday':
-      return shortened(WEEKDAYS[local.getUTCDay()]!, width);
+      return shortName(WEEKDAYS[local.getUTCDay()]!, width);
     case 'era':
       return ERAS[width]![year > 0 ? 1 : 0]!;
     case 'year':
       return width === '2-digit'
-        ? padded(Math.abs(year > 0 ? year : 1 - year) % 100)
+        ? paddedNumber(Math.abs(year > 0 ? year : 1 - year) % 100)
         : String(year > 0 ? year : 1 - year);
     case 'month':
       return NUMBER_WIDTHS.includes(width)
         ? wide(local.getUTCMonth() + 1, width)
-        : shortened(MONTHS[local.getUTCMonth()]!, width);
+        : shortName(MONTHS[local.getUTCMonth()]!, width);
     case 'day':
       return wide(local.getUTCDate(), width);
     case 'hour':
@@ -329,9 +329,9 @@ function write(name: string, { fields, cycle, zone }: DateSettings, local: Date)
     case 'minute':
       return fields.hour === undefined && fields.second === undefined
         ? String(local.getUTCMinutes())
-        : padded(local.getUTCMinutes());
+        : paddedNumber(local.getUTCMinutes());
     case 'second':
-      return fields.minute === undefined ? String(local.getUTCSeconds()) : padded(local.getUTCSeconds());
+      return fields.minute === undefined ? String(local.getUTCSeconds()) : paddedNumber(local.getUTCSeconds());
     case 'fractionalSecond':
       return String(local.getUTCMilliseconds()).padStart(3, '0').slice(0, fields.fractionalSecondDigits);
     case 'dayPeriod':
@@ -342,8 +342,8 @@ function write(name: string, { fields, cycle, zone }: DateSettings, local: Date)
 }
 
 function writeHour(hour: number, cycle: Cycle, width: string): string {
-  if (cycle === 'h23') return padded(hour);
-  if (cycle === 'h24') return padded(hour === 0 ? 24 : hour);
+  if (cycle === 'h23') return paddedNumber(hour);
+  if (cycle === 'h24') return paddedNumber(hour === 0 ? 24 : hour);
   return wide(cycle === 'h12' ? hour % 12 || 12 : hour % 12, width);
 }
 
@@ -353,19 +353,19 @@ function zoneText({ minutes, isOffset = false }: Zone, width: string): string {
   if (minutes === 0) return 'GMT';
   const size = Math.abs(minutes);
   const long = width.startsWith('long');
-  const hours = long ? padded(Math.floor(size / 60)) : String(Math.floor(size / 60));
-  const rest = long || size % 60 !== 0 ? `:${padded(size % 60)}` : '';
+  const hours = long ? paddedNumber(Math.floor(size / 60)) : String(Math.floor(size / 60));
+  const rest = long || size % 60 !== 0 ? `:${paddedNumber(size % 60)}` : '';
   return `GMT${minutes < 0 ? '-' : '+'}${hours}${rest}`;
 }
 
-function shortened(name: string, width: string): string {
+function shortName(name: string, width: string): string {
   return width === 'long' ? name : name.slice(0, width === 'short' ? 3 : 1);
 }
 
 function wide(number: number, width: string): string {
-  return width === '2-digit' ? padded(number) : String(number);
+  return width === '2-digit' ? paddedNumber(number) : String(number);
 }
 
-function padded(number: number): string {
+function paddedNumber(number: number): string {
   return String(number).padStart(2, '0');
 }

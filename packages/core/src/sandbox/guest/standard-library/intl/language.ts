@@ -53,7 +53,7 @@ export class ListFormat {
   }
 
   format(list: unknown): string {
-    return textOf(this.formatToParts(list));
+    return partsText(this.formatToParts(list));
   }
 
   formatToParts(list: unknown): Part[] {
@@ -83,7 +83,7 @@ export class RelativeTimeFormat {
   }
 
   format(value: unknown, unit: unknown): string {
-    return textOf(this.formatToParts(value, unit));
+    return partsText(this.formatToParts(value, unit));
   }
 
   formatToParts(value: unknown, unit: unknown): Part[] {
@@ -95,7 +95,7 @@ export class RelativeTimeFormat {
   }
 }
 
-function textOf(parts: readonly Part[]): string {
+function partsText(parts: readonly Part[]): string {
   return parts.map((part) => part.value).join('');
 }
 

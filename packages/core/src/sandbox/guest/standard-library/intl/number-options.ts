@@ -6,23 +6,23 @@ type RoundingPriority = 'auto' | 'morePrecision' | 'lessPrecision';
 
 interface DigitSettings {
   readonly minimumIntegerDigits: number;
-  readonly minimumSignificantDigits?: number;
-  readonly maximumSignificantDigits?: number;
-  readonly minimumFractionDigits?: number;
-  readonly maximumFractionDigits?: number;
+  readonly minimumSignificantDigits?: number | undefined;
+  readonly maximumSignificantDigits?: number | undefined;
+  readonly minimumFractionDigits?: number | undefined;
+  readonly maximumFractionDigits?: number | undefined;
   readonly priority: RoundingPriority;
 }
 
 interface CurrencySettings {
-  readonly currency?: string;
-  readonly currencyDisplay?: string;
-  readonly currencySign?: string;
-  readonly currencyDigits?: number;
+  readonly currency?: string | undefined;
+  readonly currencyDisplay?: string | undefined;
+  readonly currencySign?: string | undefined;
+  readonly currencyDigits?: number | undefined;
 }
 
 interface UnitSettings {
-  readonly unit?: string;
-  readonly unitDisplay?: string;
+  readonly unit?: string | undefined;
+  readonly unitDisplay?: string | undefined;
 }
 
 export type RoundingMode =
@@ -39,7 +39,7 @@ export type RoundingMode =
 export interface NumberSettings extends DigitSettings, Omit<CurrencySettings, 'currencyDigits'>, UnitSettings {
   readonly style: 'decimal' | 'percent' | 'currency' | 'unit';
   readonly notation: 'standard' | 'scientific' | 'engineering' | 'compact';
-  readonly compactDisplay?: string;
+  readonly compactDisplay?: string | undefined;
   readonly useGrouping: string | false;
   readonly signDisplay: string;
   readonly roundingMode: RoundingMode;

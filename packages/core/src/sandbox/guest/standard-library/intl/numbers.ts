@@ -18,7 +18,7 @@ interface Decimal {
   readonly digits: string;
   readonly point: number;
   /** 'NaN', 'Infinity' or '-Infinity'. */
-  readonly special?: string;
+  readonly special?: string | undefined;
 }
 
 type LocalizedItem = { toLocaleString(locales: unknown, options: unknown): string } | null | undefined;
@@ -81,12 +81,12 @@ export class NumberFormat {
 
   get format(): (value: unknown) => string {
     const settings = this.#settings;
-    this.#format ??= (value) => formatted(settings, value);
+    this.#format ??= (value) => formattedText(settings, value);
     return this.#format;
   }
 
   formatToParts(value: unknown): NumberPart[] {
-    return partsOf(this.#settings, value);
+    return formattedParts(this.#settings, value);
   }
 
   resolvedOptions(): Record<string, unknown> {
@@ -100,12 +100,12 @@ const standard = readNumberSettings({});
 /** The methods of the language's own classes that are implemented with NumberFormat. */
 export const numberMethods = {
   toLocaleString(this: unknown, locales?: unknown, options?: unknown): string {
-    return formatted(settingsFor(locales, options), apply(numberValueOf, this as number, []));
+    return formattedText(settingsFor(locales, options), apply(numberValueOf, this as number, []));
   },
 };
 export const bigintMethods = {
   toLocaleString(this: unknown, locales?: unknown, options?: unknown): string {
-    return formatted(settingsFor(locales, options), apply(bigintValueOf, this as bigint, []));
+    return formattedText(settingsFor(locales, options), apply(bigintValueOf, this as bigint, []));
   },
 };
 export const listMethods = {
@@ -123,19 +123,19 @@ function settingsFor(locales: unknown, options: unknown): NumberSettings {
 
 // --- formatting ---
 
-function formatted(settings: NumberSettings, value: unknown): string {
+function formattedText(settings: NumberSettings, value: unknown): string {
   if (settings === standard && typeof value === 'number') {
     const written = String(value);
-    if (SHORT_NUMERAL.test(written) && !Object.is(value, -0)) return grouped(written);
+    if (SHORT_NUMERAL.test(written) && !Object.is(value, -0)) return groupedDigits(written);
   }
-  const parts = partsOf(settings, value);
+  const parts = formattedParts(settings, value);
   let result = '';
   for (let at = 0; at < parts.length; at++) result += parts[at]!.value;
   return result;
 }
 
 // Groups the digits of a number that needs neither rounding nor padding.
-function grouped(written: string): string {
+function groupedDigits(written: string): string {
   const dot = written.indexOf('.');
   const start = written[0] === '-' ? 1 : 0;
   let result = dot < 0 ? '' : written.slice(dot);
@@ -144,12 +144,12 @@ function grouped(written: string): string {
   return written.slice(0, end) + result;
 }
 
-function partsOf(settings: NumberSettings, value: unknown): NumberPart[] {
+function formattedParts(settings: NumberSettings, value: unknown): NumberPart[] {
   const given = toDecimal(value);
   const isShifted = settings.style === 'percent' && given.digits !== '';
   const decimal = isShifted ? { ...given, point: given.point + 2 } : given;
   const number = numberParts(settings, decimal);
-  return around(settings, number, signOf(settings, decimal, number));
+  return around(settings, number, displayedSign(settings, decimal, number));
 }
 
 function toDecimal(value: unknown): Decimal {
@@ -159,11 +159,11 @@ function toDecimal(value: unknown): Decimal {
   const written = isNumeral ? String(value).trim() : String(number);
   const negative = written[0] === '-' || (!isNumeral && number === 0 && 1 / number < 0);
   if (number - number !== 0) return { negative, special: written, digits: '1', point: 1 };
-  return decimalOf(negative, written[0] === '-' || written[0] === '+' ? written.slice(1) : written);
+  return readDecimal(negative, written[0] === '-' || written[0] === '+' ? written.slice(1) : written);
 }
 
 /** Reads '12', '1.5', '.5' and '1e21'. */
-function decimalOf(negative: boolean, written: string): Decimal {
+function readDecimal(negative: boolean, written: string): Decimal {
   const e = written.search(EXPONENT);
   const mantissa = e < 0 ? written : written.slice(0, e);
   const dot = mantissa.indexOf('.');
@@ -176,7 +176,7 @@ function decimalOf(negative: boolean, written: string): Decimal {
 }
 
 function primitive(value: object): unknown {
-  const { [Symbol.toPrimitive]: convert } = value as { [Symbol.toPrimitive]?: (hint: string) => unknown };
+  const { [Symbol.toPrimitive]: convert } = value as { [Symbol.toPrimitive]?: ((hint: string) => unknown) | undefined };
   const converted: unknown = convert === undefined ? value.valueOf() : apply(convert, value, ['number']);
   return typeof converted === 'object' || typeof converted === 'function' ? Number(value) : converted;
 }
@@ -191,19 +191,19 @@ function numberParts(settings: NumberSettings, decimal: Decimal): NumberPart[] {
   if (decimal.special !== undefined) {
     return decimal.special === 'NaN' ? [{ type: 'nan', value: 'NaN' }] : [{ type: 'infinity', value: '∞' }];
   }
-  if (settings.notation === 'standard') return digitParts(settings, rounded(settings, decimal));
+  if (settings.notation === 'standard') return digitParts(settings, roundedDecimal(settings, decimal));
   return scaledParts(settings, decimal);
 }
 
 // Rounding can carry into the next power (999.9 → 1K), so the power is computed again from the rounded number.
 function scaledParts(settings: NumberSettings, decimal: Decimal): NumberPart[] {
-  let power = powerOf(settings, decimal);
-  let number = rounded(settings, { ...decimal, point: decimal.point - power });
+  let power = displayedPower(settings, decimal);
+  let number = roundedDecimal(settings, { ...decimal, point: decimal.point - power });
   const carried =
-    number.digits === '' ? power : powerOf(settings, { digits: number.digits, point: number.point + power });
+    number.digits === '' ? power : displayedPower(settings, { digits: number.digits, point: number.point + power });
   if (carried !== power) {
     power = carried;
-    number = rounded(settings, { ...decimal, point: decimal.point - power });
+    number = roundedDecimal(settings, { ...decimal, point: decimal.point - power });
   }
   const parts = digitParts(settings, number);
   if (settings.notation === 'compact') parts.push(...compactParts(settings, power / 3));
@@ -215,7 +215,7 @@ function scaledParts(settings: NumberSettings, decimal: Decimal): NumberPart[] {
   return parts;
 }
 
-function powerOf({ notation }: NumberSettings, { digits, point }: Pick<Decimal, 'digits' | 'point'>): number {
+function displayedPower({ notation }: NumberSettings, { digits, point }: Pick<Decimal, 'digits' | 'point'>): number {
   if (digits === '') return 0;
   if (notation === 'scientific') return point - 1;
   const thousands = Math.floor((point - 1) / 3);
@@ -232,7 +232,7 @@ function compactParts({ compactDisplay, style, currencyDisplay }: NumberSettings
   ];
 }
 
-function rounded(settings: NumberSettings, decimal: Decimal): RoundedDecimal {
+function roundedDecimal(settings: NumberSettings, decimal: Decimal): RoundedDecimal {
   const { minimumSignificantDigits = 0, maximumSignificantDigits, priority } = settings;
   const { minimumFractionDigits = 0, maximumFractionDigits } = settings;
   const point = decimal.digits === '' ? 1 : decimal.point;
@@ -286,7 +286,11 @@ function groupedParts({ useGrouping, notation }: NumberSettings, integer: string
   return parts;
 }
 
-function signOf({ signDisplay }: NumberSettings, { negative }: Decimal, number: readonly NumberPart[]): '' | '-' | '+' {
+function displayedSign(
+  { signDisplay }: NumberSettings,
+  { negative }: Decimal,
+  number: readonly NumberPart[],
+): '' | '-' | '+' {
   if (signDisplay === 'never') return '';
   const zero = number.every(({ type, value }) =>
     type === 'integer' || type === 'fraction' ? /^0*$/.test(value) : type !== 'infinity' && type !== 'nan',

@@ -50,9 +50,9 @@ export function parseOrThrow(address: unknown, base?: unknown): UrlRecord {
 
 /** The record of a URL; null if the URL or its base is invalid. */
 export function parseWithBase(address: unknown, base: unknown): UrlRecord | null {
-  const text = wellFormed(address);
+  const text = wellFormedText(address);
   try {
-    return parse(text, base === undefined ? null : parse(wellFormed(base), null));
+    return parse(text, base === undefined ? null : parse(wellFormedText(base), null));
   } catch (error) {
     if (error !== INVALID) throw error;
     return null;
@@ -258,7 +258,7 @@ function trimControls(text: string): string {
   return text.slice(start, end);
 }
 
-export function wellFormed(value: unknown): string {
+export function wellFormedText(value: unknown): string {
   return `${value}`.toWellFormed();
 }
 
@@ -286,10 +286,10 @@ export function serializePath(url: UrlRecord): string {
   return typeof url.path === 'string' ? url.path : url.path.map((segment) => `/${segment}`).join('');
 }
 
-export function originOf(url: UrlRecord): string {
+export function urlOrigin(url: UrlRecord): string {
   if (url.scheme === 'blob') {
     const inner = parseWithBase(serializePath(url), undefined);
-    return inner !== null && /^https?$/.test(inner.scheme) ? originOf(inner) : 'null';
+    return inner !== null && /^https?$/.test(inner.scheme) ? urlOrigin(inner) : 'null';
   }
   if (!isSpecial(url) || url.scheme === 'file') return 'null';
   return `${url.scheme}://${url.host}${url.port === '' ? '' : `:${url.port}`}`;

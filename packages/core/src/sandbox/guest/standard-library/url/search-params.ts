@@ -1,7 +1,7 @@
 // URLSearchParams as the URL standard (url.spec.whatwg.org) defines it.
 import { apply, Array, Object, Symbol, TypeError } from '../../primordials.js';
 import { encodeRun, percentDecode } from './percent-encoding.js';
-import { cut, wellFormed } from './records.js';
+import { cut, wellFormedText } from './records.js';
 
 type Pair = [name: string, value: string];
 
@@ -11,19 +11,19 @@ export let onListChange: (parameters: URLSearchParams, changed: (query: string) 
 
 export class URLSearchParams {
   #list: Pair[] = [];
-  #changed: ((query: string) => void) | null = null;
+  #onChange: ((query: string) => void) | null = null;
 
   static {
     replaceList = (parameters, list) => {
       parameters.#list = list;
     };
     onListChange = (parameters, changed) => {
-      parameters.#changed = changed;
+      parameters.#onChange = changed;
     };
   }
 
   constructor(init: unknown = '') {
-    this.#list = typeof init === 'object' ? listOf(init ?? {}) : parseForm(withoutMark(wellFormed(init)));
+    this.#list = typeof init === 'object' ? initialPairs(init ?? {}) : parseForm(withoutMark(wellFormedText(init)));
   }
 
   get size(): number {
@@ -32,7 +32,7 @@ export class URLSearchParams {
 
   append(name: unknown, value: unknown): void {
     requireArguments(arguments, 2, 'append');
-    this.#list.push([wellFormed(name), wellFormed(value)]);
+    this.#list.push([wellFormedText(name), wellFormedText(value)]);
     this.#update();
   }
 
@@ -60,7 +60,7 @@ export class URLSearchParams {
 
   set(name: unknown, value: unknown): void {
     requireArguments(arguments, 2, 'set');
-    const pair: Pair = [wellFormed(name), wellFormed(value)];
+    const pair: Pair = [wellFormedText(name), wellFormedText(value)];
     const first = this.#list.findIndex(matcher(name));
     if (first < 0) this.#list.push(pair);
     else this.#list = this.#list.filter((other, at) => at <= first || other[0] !== pair[0]).with(first, pair);
@@ -98,7 +98,7 @@ export class URLSearchParams {
   }
 
   #update(): void {
-    this.#changed?.(this.toString());
+    this.#onChange?.(this.toString());
   }
 }
 
@@ -111,17 +111,20 @@ export function withoutMark(text: string): string {
   return text[0] === '?' ? text.slice(1) : text;
 }
 
-function listOf(init: object): Pair[] {
+function initialPairs(init: object): Pair[] {
   const iterate = (init as { [Symbol.iterator]?: unknown })[Symbol.iterator];
   if (iterate === undefined || iterate === null) {
-    return Object.keys(init).map((name) => [wellFormed(name), wellFormed((init as Record<string, unknown>)[name])]);
+    return Object.keys(init).map((name) => [
+      wellFormedText(name),
+      wellFormedText((init as Record<string, unknown>)[name]),
+    ]);
   }
   return Array.from(init as Iterable<unknown>, (entry) => {
     const pair = typeof entry === 'object' && entry !== null ? Array.from(entry as Iterable<unknown>) : [];
     if (pair.length !== 2) {
       throw new TypeError('URLSearchParams takes a string, an object, or a list of pairs of a name and a value');
     }
-    return pair.map(wellFormed) as Pair;
+    return pair.map(wellFormedText) as Pair;
   });
 }
 
@@ -141,8 +144,8 @@ function encodeForm(text: string): string {
 }
 
 function matcher(name: unknown, value?: unknown): (pair: Pair) => boolean {
-  const wantedName = wellFormed(name);
+  const wantedName = wellFormedText(name);
   if (value === undefined) return (pair) => pair[0] === wantedName;
-  const wantedValue = wellFormed(value);
+  const wantedValue = wellFormedText(value);
   return (pair) => pair[0] === wantedName && pair[1] === wantedValue;
 }

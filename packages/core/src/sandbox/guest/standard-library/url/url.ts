@@ -3,13 +3,13 @@ import { percentEncode } from './percent-encoding.js';
 import {
   encodeQuery,
   FRAGMENT_SET,
-  originOf,
+  urlOrigin,
   parseOrThrow,
   parseWithBase,
   serialize,
   serializePath,
   USERINFO_SET,
-  wellFormed,
+  wellFormedText,
   withoutNewlines,
   type UrlRecord,
 } from './records.js';
@@ -52,7 +52,7 @@ export class URL {
   }
 
   get origin(): string {
-    return originOf(this.#record);
+    return urlOrigin(this.#record);
   }
 
   get protocol(): string {
@@ -60,7 +60,7 @@ export class URL {
   }
 
   set protocol(value: unknown) {
-    changeScheme(this.#record, wellFormed(value));
+    changeScheme(this.#record, wellFormedText(value));
   }
 
   get username(): string {
@@ -68,7 +68,7 @@ export class URL {
   }
 
   set username(value: unknown) {
-    const encoded = percentEncode(wellFormed(value), USERINFO_SET);
+    const encoded = percentEncode(wellFormedText(value), USERINFO_SET);
     if (mayHavePort(this.#record)) this.#record.username = encoded;
   }
 
@@ -77,7 +77,7 @@ export class URL {
   }
 
   set password(value: unknown) {
-    const encoded = percentEncode(wellFormed(value), USERINFO_SET);
+    const encoded = percentEncode(wellFormedText(value), USERINFO_SET);
     if (mayHavePort(this.#record)) this.#record.password = encoded;
   }
 
@@ -87,7 +87,7 @@ export class URL {
   }
 
   set host(value: unknown) {
-    changeHost(this.#record, wellFormed(value), true);
+    changeHost(this.#record, wellFormedText(value), true);
   }
 
   get hostname(): string {
@@ -95,7 +95,7 @@ export class URL {
   }
 
   set hostname(value: unknown) {
-    changeHost(this.#record, wellFormed(value), false);
+    changeHost(this.#record, wellFormedText(value), false);
   }
 
   get port(): string {
@@ -103,7 +103,7 @@ export class URL {
   }
 
   set port(value: unknown) {
-    const text = wellFormed(value);
+    const text = wellFormedText(value);
     if (mayHavePort(this.#record)) changePort(this.#record, text);
   }
 
@@ -112,7 +112,7 @@ export class URL {
   }
 
   set pathname(value: unknown) {
-    changePath(this.#record, wellFormed(value));
+    changePath(this.#record, wellFormedText(value));
   }
 
   get search(): string {
@@ -120,7 +120,7 @@ export class URL {
   }
 
   set search(value: unknown) {
-    const given = wellFormed(value);
+    const given = wellFormedText(value);
     const text = withoutNewlines(withoutMark(given));
     this.#record.query = given === '' ? null : encodeQuery(text, this.#record);
     this.#refreshParameters();
@@ -141,7 +141,7 @@ export class URL {
   }
 
   set hash(value: unknown) {
-    const given = wellFormed(value);
+    const given = wellFormedText(value);
     const text = withoutNewlines(given[0] === '#' ? given.slice(1) : given);
     this.#record.fragment = given === '' ? null : percentEncode(text, FRAGMENT_SET);
   }

@@ -1,0 +1,24 @@
+export { abortReason } from './session-outcome.js';
+export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
+export { failedOutcome, plainOutcome } from './plain-outcome.js';
+export { noopJournal, type Delivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
+export { runScriptSession } from './script-session.js';
+export type { ScriptStart } from './script-start.js';
+export {
+  hasEnded,
+  type OpenTask,
+  type RestoredTask,
+  type ScriptTasks,
+  type TaskReport,
+  type TaskStart,
+  type TaskStatus,
+  type TaskSummary,
+} from './script-tasks.js';
+export type {
+  SessionEnd,
+  SessionFacadeHooks,
+  SessionScript,
+  SessionServices,
+  SuspendedEnd,
+} from './session-options.js';
+export type { InterruptedScript, SuspendedScript } from './suspended-script.js';

@@ -1,0 +1,63 @@
+/**
+ * UNSTABLE: for the packages of this repository only. Any release may change or remove these names without a note in
+ * the changelog. Use `@toolscript/core` or `@toolscript/core/ports`, or ask for the name there.
+ */
+
+// Scripts and sandboxes
+export { renderForPerson } from './calls/approvals/index.js';
+export type { SavedResult, SavedScript, SavedScriptCall } from './protocol/saved-script.js';
+export { savedScriptId } from './protocol/saved-script.js';
+export { isolatedVmInstall, isolatedVmMissing, QuickJsPool } from './sandbox/index.js';
+export { PROTOCOL_VERSION } from './sandbox/quickjs/image.js';
+export { GuestBreach, readGuestThrow, saysEnded } from './sandbox/quickjs/outbox.js';
+export { ColumnReader, endSegment, readSegment, writeBatch, writeInit } from './sandbox/worker/guest-messages.js';
+export { ReportKind } from './sandbox/worker/messages.js';
+export { WaitingRuns } from './sandbox/worker/scheduling.js';
+export { createCompiler, type Compiler } from './script/index.js';
+export { identifierName } from './text/identifier-name.js';
+
+// Runs of agents
+export {
+  performPart,
+  recoveredPart,
+  resumedPart,
+  resumedScriptPart,
+  startedPart,
+  type RunPart,
+} from './agent/run-agent.js';
+
+// Stores
+export { checkJournalLines, checkScriptId, checkSha256, demandHash, packImage, unpackImage } from './stores/index.js';
+export {
+  createPrivateFile,
+  isAlive,
+  isHeld,
+  isOfThisBoot,
+  obtainKeyFile,
+  ownIdentity,
+  parseIdentity,
+  PrivateJsonFile,
+  readKeyFile,
+  readPrivateFile,
+  withFileLock,
+  writePrivateFile,
+} from './durable-files/index.js';
+export type { ProcessIdentity } from './durable-files/index.js';
+export { suspensionSeal } from './harness/open-services.js';
+export { LAG_SAMPLE } from './protocol/event-log.js';
+export { isFinalRunState } from './protocol/run-store.js';
+export { fileAbout, filePlace, readThreadFile } from './protocol/saved-file.js';
+export { isScriptId } from './protocol/store.js';
+
+// Values, events and time
+export { DECISION_GUARD_MS } from './protocol/decision-guard.js';
+export { INVISIBLE_CHARACTERS } from './protocol/invisible.js';
+export { previewText } from './text/preview-text.js';
+export { isRecord, jsonDepthExceeds, jsonTextProblem, MAX_JSON_DEPTH, present } from './protocol/json.js';
+export type { Defined } from './protocol/json.js';
+export { toCamelCase, toSnakeCase } from './protocol/spelling.js';
+export { limitedSignal } from './protocol/limited-signal.js';
+export { MAX_TIMER_MS } from './protocol/limits.js';
+export { narrowerMode } from './protocol/outcome.js';
+export { eventId } from './protocol/run-events.js';
+export { readTraceContext } from './protocol/trace-context.js';

@@ -1,2 +1,0 @@
-export { IsolatedVmPool, type IsolatedVmOptions } from './pool.js';
-export { isolatedVmFile, isolatedVmInstall } from './child-process.js';

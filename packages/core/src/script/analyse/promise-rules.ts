@@ -1,0 +1,177 @@
+import type { Finding } from './findings.js';
+import type { SyntaxIndex } from '../syntax/syntax-index.js';
+import { isListMethod } from './async-callbacks.js';
+import { functionAround, isTopLevel } from '../syntax/own-functions.js';
+import {
+  CHAINING,
+  callChain,
+  gatheringMethod,
+  isReturned,
+  isUnusedVariable,
+  whereItGoes,
+  type PromiseCall,
+  type PromiseCalls,
+} from './promise-calls.js';
+import { memberName, innerExpression, type NodeOf, type Visit } from '../syntax/syntax.js';
+import { isConstant, memberPath } from '../syntax/tool-calls.js';
+
+/** Codes of uses that no author can intend. */
+const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
+const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
+
+/**
+ * Reports uses of a promise as if the promise were its value. `void tools.x()`, and `const p = tools.x()` with a later
+ * use of `p`, are deliberate. Uses that no author can intend are errors: for example, a promise that is converted to
+ * text or returned inside a value, and a call in a function that a list method calls for each item without waiting.
+ */
+export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
+  return [
+    ...promises.all.flatMap((call) => promiseMisuse(index, call) ?? []),
+    ...promises.all.flatMap((call) => misuseOfVariable(index, call)),
+    ...uncalledTools(index),
+  ];
+}
+
+function promiseMisuse(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
+  const { holder, child } = whereItGoes(call.visit);
+  const rule = judge(holder, child) ?? (holder !== undefined && isUnusedVariable(holder, index) ? UNUSED : undefined);
+  if (rule === undefined || (child !== call.visit && isInExecutor(call.visit))) return undefined;
+  const [code, what] = rule;
+  const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
+  const message = `${namedCall(call)} returns a promise, and this promise is ${what}. ${adviceFor(call, isInList)}`;
+  // If the promise is only one of the two values of the tested expression, the script may intend to test which of the
+  // two values the expression has.
+  const isAsked = code === 'promise-in-condition' && child.node === callChain(call.visit).node;
+  const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
+  return { severity, code, message, offset: call.node.start };
+}
+
+const UNUSED: Judgement = ['floating-promise', 'never used: unfinished work is aborted when the script ends'];
+
+function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
+  if (isInList) return 'Use `for (const item of items) { await … }`, which waits for each promise.';
+  const fn = functionAround(visit)?.node as { async?: boolean | undefined } | undefined;
+  const call = name === '' ? '`await` before the call' : `\`await ${name}(…)\``;
+  return fn === undefined || fn.async === true ? `Write ${call}.` : `Write ${call}, in an async function.`;
+}
+
+function namedCall({ name }: PromiseCall): string {
+  return name === '' ? 'The function' : `${name}()`;
+}
+
+/**
+ * Whether the call is in an executor, as in `new Promise((resolve) => { tools.x().then(resolve); })`: the script waits
+ * for the outer promise.
+ */
+function isInExecutor(visit: Visit): boolean {
+  const fn = functionAround(visit);
+  const construction = fn?.key === 'arguments' ? fn.parent?.node : undefined;
+  return (
+    construction?.type === 'NewExpression' &&
+    construction.callee.type === 'Identifier' &&
+    construction.callee.name === 'Promise'
+  );
+}
+
+/** Whether a list method calls the surrounding function for each item. Such a method does not wait. */
+function isInListMethod(visit: Visit): boolean {
+  const fn = functionAround(visit);
+  return fn?.key === 'arguments' && fn.parent !== undefined && isListMethod(fn.parent);
+}
+
+/**
+ * Reports uses of a variable that always holds the promise of one call: in a text, in a result, and, for
+ * `Promise.all(…)`, as the list: `rows[0]`, `rows.map(…)`, a loop over `rows`.
+ */
+function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
+  const { holder } = whereItGoes(call.visit);
+  if (holder?.node.type !== 'VariableDeclarator' || holder.node.id.type !== 'Identifier') return [];
+  const { name } = holder.node.id;
+  if (!isConstant(index, name)) return [];
+  const isGathered = gatheringMethod(call.node) !== '';
+  return (index.references.get(name) ?? []).flatMap((use) => {
+    const { holder: user, child } = whereItGoes(use);
+    const [code, what] = judge(user, child) ?? ['', ''];
+    const isMisuse = isGathered ? code !== '' && user?.node.type !== 'ExpressionStatement' : CERTAIN.has(code);
+    if (!isMisuse) return [];
+    const advice = isGathered ? `\`await\` before \`${call.name}(…)\`` : `\`await ${name}\``;
+    const message = `\`${name}\` is the promise of ${namedCall(call)}, and this promise is ${what}. Write ${advice}.`;
+    return [
+      { severity: 'error' as const, code: isGathered ? 'promise-as-value' : code, message, offset: use.node.start },
+    ];
+  });
+}
+
+/**
+ * Reports a tool that the script names but does not call: `await tools.x`, `tools.x;` as a statement, and
+ * `return tools.x` at the script's top level.
+ */
+function uncalledTools(index: SyntaxIndex): Finding[] {
+  return (index.references.get('tools') ?? []).flatMap((start) => {
+    const { visit, path } = memberPath(start);
+    const holder = visit.parent;
+    if (path.length === 0 || holder === undefined || !usesNothing(holder)) return [];
+    const name = ['tools', ...path].join('.');
+    const message = `${name} is not called here. Write \`await ${name}({ … })\`.`;
+    return [{ severity: 'error' as const, code: 'uncalled-tool', message, offset: start.node.start }];
+  });
+}
+
+function usesNothing(holder: Visit): boolean {
+  const { type } = holder.node;
+  return (
+    type === 'AwaitExpression' || type === 'ExpressionStatement' || (type === 'ReturnStatement' && isTopLevel(holder))
+  );
+}
+
+type Judgement = readonly [code: string, what: string];
+
+function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
+  const node = holder?.node;
+  switch (node?.type) {
+    case 'ExpressionStatement':
+      return ['floating-promise', 'not awaited: unfinished work is aborted when the script ends'];
+    case 'SpreadElement':
+      return ['floating-promise', 'spread without being awaited'];
+    case 'MemberExpression':
+      if (child.key !== 'object' || CHAINING.has(memberName(node) ?? '')) return undefined;
+      return ['floating-promise', `read for \`.${memberName(node) ?? '…'}\`, which only its value has`];
+    case 'ForOfStatement':
+      return child.key === 'right' && !node.await ? ['floating-promise', 'iterated without being awaited'] : undefined;
+    case 'TemplateLiteral':
+      return holder?.parent?.node.type === 'TaggedTemplateExpression'
+        ? undefined
+        : ['promise-in-text', 'converted to the string "[object Promise]"'];
+    case 'BinaryExpression':
+      if (node.operator === '+') return ['promise-in-text', 'concatenated with a string as "[object Promise]"'];
+      return ['promise-in-condition', 'compared without being awaited'];
+    case 'CallExpression':
+      return child.key === 'arguments' ? judgeArgument(node) : undefined;
+    case 'Property':
+    case 'ArrayExpression':
+      return isReturned(holder as Visit) ? ['promise-in-result', 'returned inside a value'] : undefined;
+    case 'IfStatement':
+    case 'WhileStatement':
+    case 'DoWhileStatement':
+    case 'ForStatement':
+    case 'ConditionalExpression':
+      return child.key === 'test' ? ['promise-in-condition', 'used as a condition, which is always true'] : undefined;
+    case 'LogicalExpression':
+      return ['promise-in-condition', 'used as a condition, which is always true'];
+    case 'UnaryExpression':
+      return node.operator === '!' ? ['promise-in-condition', 'negated, which is always false'] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function judgeArgument(call: NodeOf<'CallExpression'>): Judgement | undefined {
+  const callee = innerExpression(call.callee);
+  if (callee.type === 'Identifier' && TEXT_FUNCTIONS.has(callee.name)) {
+    return ['promise-in-text', `passed to ${callee.name}() without being awaited`];
+  }
+  if (callee.type !== 'MemberExpression') return undefined;
+  const object = innerExpression(callee.object);
+  if (object.type !== 'Identifier' || (object.name !== 'JSON' && object.name !== 'console')) return undefined;
+  return ['promise-in-text', `passed to ${object.name}.${memberName(callee) ?? ''}() without being awaited`];
+}

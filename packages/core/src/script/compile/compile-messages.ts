@@ -1,0 +1,34 @@
+import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../../protocol/index.js';
+import type { EditLayers } from '../syntax/source-text.js';
+import type { SourceFacts } from '../analyse/source-facts.js';
+
+/** A request to the compiler's thread, which handles one request at a time. */
+export interface CompileRequest {
+  readonly source: string;
+  /** The names of the existing tools. Undefined: names are not checked. */
+  readonly toolNames: readonly string[] | undefined;
+  /** Whether the type checker will look at the script. */
+  readonly wantsFacts: boolean;
+}
+
+/** The thread's answer: plain data. */
+export type CompileAnswer =
+  | {
+      readonly type: 'compiled';
+      readonly javascript: string;
+      readonly mappings: string;
+      readonly layers: EditLayers;
+      readonly diagnostics: readonly Diagnostic[];
+      readonly plan: readonly PlannedCall[];
+      readonly given: CompiledScript['given'];
+      readonly patterns: CompiledScript['patterns'];
+      /** The facts, if the request asked for them. */
+      readonly facts: SourceFacts | undefined;
+    }
+  | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
+
+export type ThreadMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'answer'; readonly answer: CompileAnswer }
+  /** A fault of the thread itself. `detail` is for the host's log only. */
+  | { readonly type: 'broken'; readonly detail: string };

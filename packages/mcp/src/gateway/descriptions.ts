@@ -1,0 +1,66 @@
+import type { Harness } from '@toolscript/core';
+
+/** Maximum characters of a description. Claude Code cuts descriptions after 2 048. */
+export const MAX_DESCRIPTION = 2_000;
+
+/** Maximum characters of a namespace in a description. `search_tools` finds the tools of longer ones. */
+const MAX_NAMESPACE = 100;
+
+const GUIDE = [
+  'Runs TypeScript that calls tools: pass `{ code }`. It runs in a sandbox that reaches nothing but these tools.',
+  '- Top-level `await` and `return` work. Return small plain data, which you will read: filter and count in the script.',
+  '- `await tools.NAME({ … })` calls a tool, such as `await tools.mcp.server.search({ query: "x" })`; `Promise.all` makes independent calls at once. A failed call throws.',
+  '- `console.log(…)` is for you, `text(…)` for the user. There are no imports, network or files besides the tools.',
+  '- After a failure you get the error with its line and the completed calls: continue from there, and do not repeat a call that the user denied.',
+].join('\n');
+
+const SEARCH =
+  'Search first: `search_tools` finds the names of tools by words, and `describe_tools` returns their declarations. Do not guess names or arguments.';
+
+/** The description of `run_script`: the declarations of all tools if they fit, otherwise the way to find them. */
+export function scriptDescription(harness: Harness): string {
+  const whole = harness.instructions({ carrier: 'tool', tokenBudget: MAX_DESCRIPTION });
+  const names = toolNames(harness);
+  if (whole.length <= MAX_DESCRIPTION && names.every((name) => whole.includes(lastPart(name)))) return whole;
+  return `${GUIDE}\n\n${SEARCH}\n\n${namespaces(names, MAX_DESCRIPTION - GUIDE.length - SEARCH.length - 4)}`;
+}
+
+/** The instructions that a client receives when it connects. */
+export function connectInstructions(harness: Harness): string {
+  const start =
+    'Act by writing TypeScript for `run_script`: one script makes many calls, and returns only what you need.';
+  const end =
+    'If a script waits for a decision of the user, call `resume_script` with its `scriptId` after the user has decided.';
+  const room = MAX_DESCRIPTION - start.length - SEARCH.length - end.length - 6;
+  return [start, SEARCH, end, namespaces(toolNames(harness), room)].join('\n\n');
+}
+
+/** The number of tools, and the namespaces with the most tools, each whole, as far as they fit. */
+function namespaces(names: readonly string[], room: number): string {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const namespace = name.slice(0, Math.max(0, name.lastIndexOf('.'))) || 'tools';
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  }
+  const sorted = [...counts].toSorted(([, left], [, right]) => right - left);
+  let text = `${names.length} tools in ${counts.size} namespaces`;
+  let shown = 0;
+  for (const [namespace, count] of sorted) {
+    const next = `${shown === 0 ? ':' : ','} ${namespace} (${count})`;
+    if (namespace.length > MAX_NAMESPACE || text.length + next.length + MORE > room) continue;
+    text += next;
+    shown += 1;
+  }
+  return shown === counts.size ? `${text}.` : `${text}${shown === 0 ? '.' : `, and ${counts.size - shown} more.`}`;
+}
+
+/** The room for the number of namespaces that are not shown. */
+const MORE = ', and 999999 more.'.length;
+
+const toolNames = (harness: Harness) =>
+  harness
+    .catalog()
+    .list()
+    .map(({ name }) => name);
+
+const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);

@@ -1,5 +1,0 @@
-/** Opens and closes the stores at a URL. */
-import { openStores } from '#server/stores/index.js';
-
-const stores = await openStores(process.argv[2]);
-await stores.close();

@@ -1,0 +1,11 @@
+export {
+  allowedModels,
+  fixedAgents,
+  keyProblem,
+  type AgentDirectory,
+  type OpenedAgent,
+  type RunChoices,
+  type ServedAgent,
+} from './agent-directory.js';
+export { demoAgent } from './demo-agent.js';
+export { HarnessAgents, narrowedTo, type HarnessAgentsOptions } from './harness-agents.js';

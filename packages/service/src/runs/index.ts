@@ -1,0 +1,15 @@
+export { deleteThread } from './delete-thread.js';
+export type { ScriptCommand } from './execute-run.js';
+export type { ModelSettings } from './model-settings.js';
+export { allEvents, allPageItems, allRuns, allTurns, loadHistory } from './run-history.js';
+export type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
+export { RunOverridesSchema, type RunOptions } from './run-options.js';
+export { PERSISTENCE_GROUP, PersistenceWorker } from './persistence-worker.js';
+export { RunState } from './run-state.js';
+export { LEASE_MS, ownClaim, ownOwner } from './run-owner.js';
+export { RunCleaner } from './run-cleaner.js';
+export { streamRun } from './run-stream.js';
+export { RunWorker } from './run-worker.js';
+export { refuseHeldThread, ThreadHeldError } from './thread-claims.js';
+export { ThreadRuns, type RunWatch, type ThreadRunsSettings } from './thread-runs.js';
+export { inputTitle } from './thread-title.js';

@@ -1,0 +1,294 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog, HarnessStore, Run, RunFence, ServiceStores } from '@toolscript/core/protocol';
+import { isOfThisBoot, parseIdentity, present } from '@toolscript/core/internal';
+import type { RunPage } from '@toolscript/core/ports';
+import type { Projection } from '../projections/projection.js';
+import type { AgentDirectory } from '../agents/index.js';
+import { deleteRemains } from './delete-thread.js';
+import { executeRun } from './execute-run.js';
+import { HeldRun, isLoss } from './held-run.js';
+import { allPageItems } from './run-history.js';
+import type { ObserveRun } from './run-observer.js';
+import { isOwnerDead, LEASE_MS } from './run-owner.js';
+
+/** The interval between checks for runs of dead processes, for expired leases, and for expired approvals, in ms. */
+const SWEEP_MS = 1_000;
+
+/** Maximum time for a run to stop when it returns to the queue, in ms. */
+const STOP_MS = 2_000;
+
+/** Minimum interval between checks for cancellations that another process requested, in ms. */
+const CANCEL_CHECK_MS = 1_000;
+
+const MAX_CLAIMS_AT_ONCE = 32;
+
+/** Maximum number of interruptions after which a run is retried. */
+const MAX_INTERRUPTIONS = 20;
+
+export interface RunWorkerSettings {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  /** The store of the agents' harnesses. */
+  readonly scripts: HarnessStore;
+  readonly projection?: Projection | undefined;
+  readonly agents: AgentDirectory;
+  /** The identity of this process, from `ownOwner`. */
+  readonly owner: string;
+  /** Maximum number of concurrent runs. */
+  readonly size: number;
+  readonly workspaces?: readonly string[] | undefined;
+  /** Maximum number of concurrent runs of one principal, in all processes together. Default: no maximum. */
+  readonly maxPerPrincipal?: number | undefined;
+  /** Receives faults of Toolscript itself and of the stores. */
+  readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
+  readonly observe?: ObserveRun | undefined;
+  /** See `EventWriterSettings`. */
+  readonly isPersistedElsewhere?: boolean | undefined;
+}
+
+/** Claims runs from the store and executes them, several at a time. */
+export class RunWorker {
+  readonly #settings: RunWorkerSettings;
+  readonly #heldRuns = new Map<string, { readonly held: HeldRun; readonly work: Promise<void> }>();
+  readonly #stopping = new AbortController();
+  #claiming: Promise<void> | undefined;
+  #isWoken = false;
+  #watching: Promise<void> = Promise.resolve();
+  /** Claims that this process must still release, because a run could not start or a write has failed. */
+  readonly #unreleasedClaims = new Map<string, RunFence>();
+  /**
+   * The epochs of runs whose process died on this machine since the machine started: the journals of their scripts are
+   * complete.
+   */
+  readonly #whole = new Map<string, RunFence['epoch']>();
+  /** True: the store has failed, and this process claims no runs until the next sweep. */
+  #isStoreFailing = false;
+  /** The last reported fault of an unavailable store. Cleared when a run ends or suspends without a stop. */
+  #reportedFault: string | undefined;
+  #sweep: Promise<void> | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
+
+  constructor(settings: RunWorkerSettings) {
+    this.#settings = settings;
+  }
+
+  /** The number of runs that this worker executes. */
+  get busy(): number {
+    return this.#heldRuns.size;
+  }
+
+  start(): void {
+    this.#watching = this.#watch();
+    const sweep = () => (this.#sweep ??= this.#sweepOnce().finally(() => (this.#sweep = undefined)));
+    this.#sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
+    void sweep();
+  }
+
+  /** Stops claiming, and waits at most `graceMs` for the runs to end. Runs that last longer return to the queue. */
+  async drain(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    clearInterval(this.#sweeping);
+    clearTimeout(this.#checking);
+    await this.#sweep;
+    await this.#claiming;
+    await this.#endWithin(graceMs);
+    for (const { held } of this.#heldRuns.values()) held.stop('draining');
+    await this.#endWithin(STOP_MS);
+    await this.#releaseFailed().catch((error: unknown) => this.#report(error, undefined));
+    await this.#watching;
+  }
+
+  async #endWithin(ms: number): Promise<void> {
+    const timer = new AbortController();
+    const works = [...this.#heldRuns.values()].map(({ work }) => work);
+    await Promise.race([Promise.all(works), delay(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+    timer.abort();
+  }
+
+  async #watch(): Promise<void> {
+    const { runs } = this.#settings.stores;
+    try {
+      for await (const _change of runs.watch({ signal: this.#stopping.signal })) {
+        this.#wake();
+        this.#checking ??= setTimeout(() => this.#checkCancellations(), CANCEL_CHECK_MS).unref();
+      }
+    } catch (error) {
+      this.#settings.onFault(error, undefined);
+    }
+  }
+
+  /** Stops a cancelled run if this process executes it. */
+  cancel(runId: string): void {
+    this.#heldRuns.get(runId)?.held.stop('cancelled');
+  }
+
+  /** Stops a deleted run if this process executes it: the run writes no more events. */
+  stopDeleted(runId: string): void {
+    this.#heldRuns.get(runId)?.held.stop('lost');
+  }
+
+  /**
+   * Releases the claims of dead processes, and the claims in `#unreleasedClaims`. Then expires approvals, and claims runs
+   * again.
+   */
+  async #sweepOnce(): Promise<void> {
+    const { stores, workspaces } = this.#settings;
+    const { runs, threads } = stores;
+    this.#isStoreFailing = false;
+    try {
+      await this.#releaseFailed();
+      const held = await allPageItems<RunPage, Run>(
+        (after) => runs.list({ state: 'running', ...after }),
+        (page) => page.runs,
+      );
+      for (const run of held) {
+        // Other processes handle the runs of the workspaces that this process does not serve.
+        if (workspaces?.includes(run.workspace) === false || !isOwnerDead(run)) continue;
+        if (isOfThisBoot(parseIdentity(run.owner ?? ''))) this.#whole.set(run.runId, run.epoch);
+        await runs.release({ runId: run.runId, epoch: run.epoch });
+      }
+      while ((await threads.expireApprovals()).length > 0);
+    } catch (error) {
+      this.#report(error, undefined);
+    }
+    this.#wake();
+  }
+
+  /** Releases the claims in `#unreleasedClaims`. Rejects if the store still fails. */
+  async #releaseFailed(): Promise<void> {
+    for (const fence of this.#unreleasedClaims.values()) {
+      await this.#settings.stores.runs.release(fence);
+      this.#unreleasedClaims.delete(fence.runId);
+    }
+  }
+
+  /** Reports a fault. Reports the same fault of an unavailable store only once, until a run ends or suspends. */
+  #report(error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined): void {
+    if (error instanceof Error && error.name === 'StoreUnavailableError') {
+      this.#isStoreFailing = true;
+      if (this.#reportedFault === error.message) return;
+      this.#reportedFault = error.message;
+    }
+    this.#settings.onFault(error, run);
+  }
+
+  #checkCancellations(): void {
+    this.#checking = undefined;
+    for (const { held } of this.#heldRuns.values()) void this.#checkCancellation(held);
+  }
+
+  async #checkCancellation(held: HeldRun): Promise<void> {
+    const run = await this.#settings.stores.runs.get(held.run.runId).catch(() => held.run);
+    if (run === undefined || run.epoch !== held.run.epoch) held.stop('lost');
+    else if (run.cancelRequestedAt !== undefined) held.stop('cancelled');
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = undefined;
+      // A change may have been announced after `#claimAll` ended.
+      if (this.#mayClaim) this.#wake();
+    });
+  }
+
+  get #mayClaim(): boolean {
+    const hasRoom = this.#heldRuns.size < this.#settings.size;
+    return this.#isWoken && hasRoom && !this.#isStoreFailing && !this.#stopping.signal.aborted;
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.#mayClaim) {
+      this.#isWoken = false;
+      try {
+        await this.#claimWaiting();
+      } catch (error) {
+        this.#report(error, undefined);
+      }
+    }
+  }
+
+  /**
+   * Doubles the number of concurrent claims while every claim finds a run, because the store flushes concurrent claims
+   * together.
+   */
+  async #claimWaiting(): Promise<void> {
+    for (let wanted = 1; ; wanted = Math.min(wanted * 2, MAX_CLAIMS_AT_ONCE)) {
+      const count = Math.min(wanted, this.#settings.size - this.#heldRuns.size);
+      const claims = await Promise.allSettled(Array.from({ length: count }, () => this.#claimOne()));
+      const failed = claims.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+      if (count === 0 || claims.some((claim) => claim.status === 'fulfilled' && !claim.value)) return;
+    }
+  }
+
+  async #claimOne(): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false;
+    const { stores, agents, owner, workspaces, maxPerPrincipal } = this.#settings;
+    const where = present({ workspaces: workspaces && [...workspaces], maxPerPrincipal });
+    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, ...where });
+    if (claimed === undefined) return false;
+    const { run } = claimed;
+    const onFault = (error: unknown) => this.#report(error, run);
+    const held = await this.#open(run, onFault);
+    if (held === undefined) return true;
+    const count = interruptionCount(held);
+    // True if this claim directly follows the claim of the process that died.
+    const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
+    this.#whole.delete(run.runId);
+    const parts = { stores, agents, storeIsWhole };
+    const isHopeless = count > MAX_INTERRUPTIONS && !held.state.isEnded;
+    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, parts);
+    const work = executing
+      .then(() => this.#deleteRemains(held))
+      .catch(onFault)
+      .finally(() => this.#leave(held));
+    this.#heldRuns.set(run.runId, { held, work });
+    return true;
+  }
+
+  /** Returns undefined if the run was deleted, or another process has claimed it. */
+  async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
+    const { stores, log, observe, isPersistedElsewhere } = this.#settings;
+    const settings = { stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe };
+    try {
+      return await HeldRun.open({ ...settings, isPersistedElsewhere });
+    } catch (error) {
+      if (isLoss(error)) return undefined;
+      this.#unreleasedClaims.set(run.runId, { runId: run.runId, epoch: run.epoch });
+      throw error;
+    }
+  }
+
+  /** Deletes the remaining data of a run whose thread was deleted during the run. */
+  async #deleteRemains({ stopReason, run: { runId, threadId } }: HeldRun): Promise<void> {
+    const { stores, log, scripts, projection } = this.#settings;
+    if (stopReason !== 'lost' || (await stores.runs.get(runId)) !== undefined) return;
+    await deleteRemains({ log, scripts, projection }, threadId, [runId]);
+  }
+
+  #leave(held: HeldRun): void {
+    const { runId, epoch } = held.run;
+    held.close();
+    if (held.stopReason === undefined) this.#reportedFault = undefined;
+    if (held.stopReason === 'write-failed') this.#unreleasedClaims.set(runId, { runId, epoch });
+    this.#heldRuns.delete(runId);
+    this.#wake();
+  }
+}
+
+/**
+ * The number of claims that neither ended the run nor suspended it: the process died, or returned the run to the queue.
+ */
+function interruptionCount({ run, earlier }: HeldRun): number {
+  return run.epoch - 1 - earlier.filter(({ payload }) => payload.type === 'response_done').length;
+}
+
+/** Ends a run that was interrupted too often. */
+async function giveUp(held: HeldRun, count: number): Promise<void> {
+  if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
+  const message = `The run was interrupted ${count} times, so the server does not retry it. Look for the cause in the log of the server.`;
+  held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
+  await held.end();
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import type { OutputItem, RunDraft, StorageBounds, StoredDecision } from '@toolscript/core/protocol';
+import { isRecord } from '@toolscript/core/internal';
+import { storeErrors } from './store-errors.js';
+
+/**
+ * The steps of a fair claim, tried in order. Each step takes runs of principals that hold fewer runs than its number.
+ * Undefined: the step takes runs of all principals.
+ */
+export function fairShares(maxPerPrincipal?: number): readonly (number | undefined)[] {
+  return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
+}
+
+/** Whether a run with this lease is still held: see `RunStore`. `leaseMs` is the lease's length. */
+export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number): boolean {
+  const leftMs = expiresAtMs - nowMs;
+  return leftMs > 0 && leftMs <= 2 * leaseMs;
+}
+
+/** Throws a `StorageLimitError` for a thread, or threads of a principal, above the bounds. */
+export function checkBounds(
+  { thread, principal }: { readonly thread: number; readonly principal: number },
+  { bytesPerThread, bytesPerPrincipal }: StorageBounds,
+): void {
+  // defence: bytes-of-a-thread
+  if (thread > bytesPerThread) throw storeErrors.threadTooLarge(thread, bytesPerThread);
+  // defence: bytes-of-a-principal
+  if (principal > bytesPerPrincipal) throw storeErrors.principalTooLarge(principal, bytesPerPrincipal);
+}
+
+/** The searchable text of the user's messages. */
+export function inputText(input: readonly OutputItem[]): string {
+  return input.map((item) => (item.type === 'message' ? item.content : '')).join('\n');
+}
+
+/**
+ * The text by which requests with the same idempotency key are compared: equal requests have equal texts, regardless of
+ * member order. The trace and the id of a new thread are excluded, because they may differ in a repeated request.
+ */
+export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
+  const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
+  const request = { thread: 'create' in thread ? create : thread, input, options };
+  return JSON.stringify(request, (_key, value: unknown) => (isRecord(value) ? sortedMembers(value) : value));
+}
+
+function sortedMembers(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** The state of an approval after this decision. */
+export function stateAfter(decision: StoredDecision): 'approved' | 'denied' {
+  return (typeof decision === 'string' ? decision : decision.decision) === 'approve' ? 'approved' : 'denied';
+}
+
+/** A new id of a thread, turn or run. */
+export function newStoreId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** Maximum length of searched text, in UTF-16 units. */
+const MAX_SEARCHED = 20_000;
+
+/**
+ * Normalizes a text or a query for search: truncates it, ignores case, and replaces characters that some databases
+ * cannot store.
+ */
+export function searchText(text: string): string {
+  return text
+    .slice(0, MAX_SEARCHED)
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd');
+}

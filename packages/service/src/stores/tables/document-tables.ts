@@ -1,0 +1,303 @@
+import {
+  DocumentKindSchema,
+  type DocumentKind,
+  type DocumentPlace,
+  type DocumentScope,
+} from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { DocumentInfo, DocumentLimits, StoredDocument } from '@toolscript/core/ports';
+import { createHash } from 'node:crypto';
+import type { Database, Parameters, Row, Value } from './database.js';
+import { encode, encodeOptional } from './rows.js';
+import { storeErrors } from '../store-errors.js';
+
+/** A draft with checked members. */
+export interface CheckedDocument extends DocumentPlace {
+  readonly text: string;
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly expiresAt: number | undefined;
+  readonly ifVersion: number | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface DocumentList {
+  readonly scope: DocumentScope;
+  readonly kind: DocumentKind;
+  readonly prefix: string;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** Maximum number of expired documents that one transaction deletes. */
+const MAX_EXPIRED = 1_000;
+
+/** The name of the row that has the highest number of deleted names. No document has an empty name. */
+const FLOOR = '';
+
+/** The columns of a version, without its text. */
+const INFO = 'v.version, v.bytes, v.about, v.created_at, v.expires_at, d.name';
+
+/** The versions of a shelf's documents, without expired documents. */
+const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AND v.name = d.name
+  WHERE d.shelf = :shelf AND (d.expires_at IS NULL OR d.expires_at > :now)`;
+
+/**
+ * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
+ * row of `documents` is a name with its newest version; `document_versions` has the texts.
+ */
+export class DocumentTables {
+  constructor(readonly database: Database) {}
+
+  save(draft: CheckedDocument, limits: DocumentLimits, now: number): Promise<DocumentInfo> {
+    return this.database.write(async () => {
+      const place = { shelf: shelfHash(draft.scope, draft.kind), name: sortable(draft.name) };
+      await this.database.lock(`documents ${place.shelf}`);
+      if (draft.scope.kind === 'thread' && !(await this.#isThread(draft.scope.id)))
+        throw storeErrors.notFound('thread', draft.scope.id);
+      await this.#emptyExpired('shelf = :shelf AND expires_at <= :now', { shelf: place.shelf, now });
+      const repeated = await this.#savedWith(place, draft.idempotencyKey, now);
+      if (repeated !== undefined) return rowInfo(draft, repeated);
+      const { newest, last } = await this.#numbers(place);
+      // defence: documents-compare-and-set
+      if (draft.ifVersion !== undefined && draft.ifVersion !== newest)
+        throw storeErrors.otherVersion(draft.name, draft.ifVersion, newest);
+      const bytes = Buffer.byteLength(draft.text);
+      await this.#refuseBeyond(limits, draft.kind, { shelf: place.shelf, bytes, isNew: newest === 0 });
+      const saved = await this.#insert(draft, place, { version: last + 1, bytes, versions: limits.versions, now });
+      await this.#forgetNumbers(draft, place.shelf, limits.documents);
+      return saved;
+    });
+  }
+
+  async read(place: DocumentPlace, version: number | undefined, now: number): Promise<StoredDocument | undefined> {
+    const row = await this.database.first(
+      `SELECT ${INFO}, v.text ${FOUND} AND d.name = :name AND v.version = coalesce(:version, d.version)`,
+      { shelf: shelfHash(place.scope, place.kind), name: sortable(place.name), version: version ?? null, now },
+    );
+    return row && { ...rowInfo(place, row), text: JSON.parse(row.text as string) as string };
+  }
+
+  /** The documents of a page, and one more document if another page follows. */
+  async list({ scope, kind, prefix, after, limit }: DocumentList, now: number): Promise<DocumentInfo[]> {
+    const start = sortable(prefix);
+    const rows = await this.database.all(
+      `SELECT ${INFO} ${FOUND} AND v.version = d.version AND d.name >= :start AND d.name < :end AND d.name > :after
+      ORDER BY d.name LIMIT :limit`,
+      // The end is exclusive: "g" sorts after every hexadecimal digit.
+      { shelf: shelfHash(scope, kind), now, start, end: `${start}g`, after: sortable(after ?? ''), limit: limit + 1 },
+    );
+    return rows.map((row) => rowInfo({ scope, kind, name: fromSortable(row.name as string) }, row));
+  }
+
+  async versions(place: DocumentPlace, now: number): Promise<DocumentInfo[]> {
+    const rows = await this.database.all(`SELECT ${INFO} ${FOUND} AND d.name = :name ORDER BY v.version DESC`, {
+      shelf: shelfHash(place.scope, place.kind),
+      name: sortable(place.name),
+      now,
+    });
+    return rows.map((row) => rowInfo(place, row));
+  }
+
+  delete({ scope, kind, name }: DocumentPlace, now: number): Promise<boolean> {
+    return this.database.write(async () => {
+      const place = { shelf: shelfHash(scope, kind), name: sortable(name) };
+      await this.database.lock(`documents ${place.shelf}`);
+      const row = await this.database.first(
+        'SELECT expires_at FROM documents WHERE shelf = :shelf AND name = :name',
+        place,
+      );
+      const rows = await this.#empty('shelf = :shelf AND name = :name', place);
+      return rows > 0 && row !== undefined && (row.expires_at === null || (row.expires_at as number) > now);
+    });
+  }
+
+  deleteExpired(now: number): Promise<number> {
+    return this.database.write(async () => {
+      const isExpired = `(shelf, name) IN (
+        SELECT shelf, name FROM documents WHERE expires_at <= :now ORDER BY expires_at, shelf, name LIMIT :limit)`;
+      return this.#emptyExpired(isExpired, { now, limit: MAX_EXPIRED });
+    });
+  }
+
+  /**
+   * Deletes the versions of documents. Their rows in `documents` stay, because they have the last numbers of the names.
+   * Returns the number of documents that had versions.
+   */
+  async #empty(condition: string, parameters: Parameters): Promise<number> {
+    // defence: version-numbers-survive-deletion
+    const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name`;
+    const rows = await this.database.all(sql, parameters);
+    return new Set(rows.map(({ shelf, name }) => `${shelf} ${name}`)).size;
+  }
+
+  async #emptyExpired(condition: string, parameters: Parameters): Promise<number> {
+    const expired = `(shelf, name) IN (SELECT shelf, name FROM documents WHERE ${condition})`;
+    const count = await this.#empty(expired, parameters);
+    await this.database.run(`UPDATE documents SET expires_at = NULL WHERE ${condition}`, parameters);
+    return count;
+  }
+
+  async #isThread(threadId: string): Promise<boolean> {
+    const sql = 'SELECT 1 AS one FROM threads WHERE thread_id = :threadId';
+    return (await this.database.first(sql, { threadId })) !== undefined;
+  }
+
+  async #savedWith({ shelf, name }: Key, key: string | undefined, now: number): Promise<Row | undefined> {
+    if (key === undefined) return undefined;
+    const sql = `SELECT ${INFO} ${FOUND} AND d.name = :name AND v.idempotency_key = :key`;
+    return this.database.first(sql, { shelf, name, now, key: encode(key) });
+  }
+
+  /** `newest`: the newest stored version; 0 if there is none. `last`: the last number that the name has had. */
+  async #numbers({ shelf, name }: Key): Promise<{ newest: number; last: number }> {
+    const sql = `SELECT name, version, (SELECT count(*) FROM document_versions v WHERE v.shelf = d.shelf AND v.name = d.name)
+      AS stored FROM documents d WHERE shelf = :shelf AND name IN (:name, :floor)`;
+    const rows = await this.database.all(sql, { shelf, name, floor: FLOOR });
+    const own = rows.find((row) => row.name === name);
+    const last = own ?? rows[0];
+    return {
+      newest: own !== undefined && (own.stored as number) > 0 ? (own.version as number) : 0,
+      last: (last?.version as number | undefined) ?? 0,
+    };
+  }
+
+  /**
+   * Replaces the rows of deleted documents, if there are more of them than documents may be stored, by one row with the
+   * highest of their numbers: later documents start above this number.
+   */
+  async #forgetNumbers({ scope, kind }: DocumentPlace, shelf: string, most: number): Promise<void> {
+    const isDeleted = `shelf = :shelf AND name <> :floor AND name NOT IN (
+      SELECT name FROM document_versions WHERE shelf = :shelf)`;
+    const place = { shelf, floor: FLOOR };
+    const sql = `SELECT count(*) AS names, coalesce(max(version), 0) AS last FROM documents WHERE ${isDeleted}`;
+    const { names, last } = (await this.database.first(sql, place)) as Readonly<{ names: number; last: number }>;
+    if (names <= most) return;
+    await this.database.run(`DELETE FROM documents WHERE ${isDeleted}`, place);
+    await this.database.run(
+      `INSERT INTO documents VALUES (:shelf, :floor, :scopeKind, :scopeId, :kind, :threadId, :last, NULL)
+      ON CONFLICT (shelf, name) DO UPDATE SET version =
+        CASE WHEN documents.version > excluded.version THEN documents.version ELSE excluded.version END`,
+      { ...place, last, ...columnsOf(scope, kind) },
+    );
+  }
+
+  async #refuseBeyond(
+    limits: DocumentLimits,
+    kind: DocumentKind,
+    { shelf, bytes, isNew }: { shelf: string; bytes: number; isNew: boolean },
+  ): Promise<void> {
+    // defence: documents-are-limited
+    if (bytes > limits.bytes) throw storeErrors.tooLarge(bytes, limits.bytes);
+    const counted = await this.database.first(
+      `SELECT (SELECT count(DISTINCT name) FROM document_versions WHERE shelf = :shelf) AS documents,
+      (SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM document_versions WHERE shelf = :shelf) AS bytes`,
+      { shelf },
+    );
+    const stored = counted as Readonly<{ documents: number; bytes: number }>;
+    if (isNew && stored.documents >= limits.documents) throw storeErrors.tooManyDocuments(kind, limits.documents);
+    if (stored.bytes + bytes > limits.totalBytes) throw storeErrors.tooManyBytes(kind, limits.totalBytes);
+  }
+
+  async #insert(
+    draft: CheckedDocument,
+    { shelf, name }: Key,
+    { version, bytes, versions, now }: { version: number; bytes: number; versions: number; now: number },
+  ): Promise<DocumentInfo> {
+    const { scope, kind, about, idempotencyKey, text } = draft;
+    const expiresAt = draft.expiresAt ?? null;
+    const change = { shelf, name, version, expiresAt };
+    await this.database.run(
+      `INSERT INTO documents VALUES (:shelf, :name, :scopeKind, :scopeId, :kind, :threadId, :version, :expiresAt)
+      ON CONFLICT (shelf, name) DO UPDATE SET version = excluded.version, expires_at = excluded.expires_at`,
+      {
+        ...change,
+        ...columnsOf(scope, kind),
+      },
+    );
+    const key = encodeOptional(idempotencyKey);
+    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, key, encode(text)];
+    await this.database.insert('document_versions', [row]);
+    const oldest = { shelf, name, oldest: version - versions };
+    await this.database.run(
+      'DELETE FROM document_versions WHERE shelf = :shelf AND name = :name AND version <= :oldest',
+      oldest,
+    );
+    return {
+      scope,
+      kind,
+      name: draft.name,
+      version,
+      bytes,
+      about,
+      createdAt: now,
+      ...present({ expiresAt: draft.expiresAt }),
+    };
+  }
+}
+
+function columnsOf(scope: DocumentScope, kind: DocumentKind) {
+  const threadId = scope.kind === 'thread' ? scope.id : null;
+  return { scopeKind: scope.kind, scopeId: encode(scope.id), kind, threadId };
+}
+
+/** Copies from one thread to another the document versions that were saved up to the time `until`. */
+export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
+  for (const kind of DocumentKindSchema.options) {
+    const [source, target] = [from, to].map((id) => shelfHash({ kind: 'thread', id }, kind)) as [string, string];
+    await database.run(
+      `INSERT INTO documents
+      SELECT :target, d.name, d.scope_kind, :scopeId, d.kind, :to, v.version, v.expires_at
+      FROM documents d JOIN document_versions v ON v.shelf = d.shelf AND v.name = d.name
+      WHERE d.shelf = :source AND v.version = (
+        SELECT max(version) FROM document_versions o
+        WHERE o.shelf = d.shelf AND o.name = d.name AND o.created_at <= :until)`,
+      { source, target, to, scopeId: encode(to), until },
+    );
+    await database.run(
+      `INSERT INTO document_versions
+      SELECT :target, name, version, bytes, about, created_at, expires_at, idempotency_key, text
+      FROM document_versions WHERE shelf = :source AND created_at <= :until`,
+      { source, target, until },
+    );
+  }
+}
+
+/** The columns of a document's key. */
+interface Key {
+  readonly shelf: string;
+  readonly name: string;
+}
+
+/**
+ * The hash that names a shelf. An index key of PostgreSQL has at most 2 704 bytes, and the id of a scope may be longer.
+ */
+function shelfHash({ kind: scopeKind, id }: DocumentScope, kind: DocumentKind): string {
+  return createHash('sha256')
+    .update(encode([scopeKind, id, kind]))
+    .digest('hex');
+}
+
+/**
+ * The UTF-16 code units of a name, in hexadecimal. This form sorts like strings in JavaScript, preserves prefixes, and
+ * represents NUL and lone surrogates.
+ */
+function sortable(name: string): string {
+  return Buffer.from(name, 'utf16le').swap16().toString('hex');
+}
+
+function fromSortable(text: string): string {
+  return Buffer.from(text, 'hex').swap16().toString('utf16le');
+}
+
+function rowInfo({ scope, kind, name }: DocumentPlace, row: Row): DocumentInfo {
+  return {
+    scope,
+    kind,
+    name,
+    version: row.version as number,
+    bytes: row.bytes as number,
+    about: JSON.parse(row.about as string) as Record<string, unknown>,
+    createdAt: row.created_at as number,
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at as number }),
+  };
+}

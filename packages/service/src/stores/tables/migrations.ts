@@ -1,0 +1,162 @@
+/**
+ * The steps from an empty database to the schema of this version. `user_version` counts the completed steps. A released
+ * step never changes: the next version adds a step.
+ *
+ * External texts are stored as JSON text, which represents every string, including NUL and lone surrogates. A position
+ * comes from one counter, so that the order of changes does not depend on a clock.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE counter (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
+  INSERT INTO counter VALUES (1, 0);
+
+  CREATE TABLE threads (
+    thread_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    title TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    agent_id TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    changed INTEGER NOT NULL UNIQUE,
+    searched TEXT NOT NULL,
+    branch_of TEXT,
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX threads_of_principal ON threads (principal, changed, bytes);
+
+  CREATE TABLE instructions (
+    thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    instructions TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    position INTEGER NOT NULL UNIQUE,
+    thread_id TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    turn_id TEXT NOT NULL UNIQUE,
+    principal TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    options TEXT NOT NULL,
+    owner TEXT,
+    lease_ms INTEGER,
+    lease_expires_at INTEGER,
+    cancel_requested_at INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    error TEXT
+  ) STRICT;
+  CREATE INDEX runs_of_state ON runs (state, position);
+  CREATE INDEX runs_of_thread ON runs (thread_id, position);
+  CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
+  CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+  CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
+  CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE turns (
+    run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
+    thread_id TEXT NOT NULL,
+    input TEXT NOT NULL,
+    searched TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX turns_of_thread ON turns (thread_id);
+
+  CREATE TABLE folded_runs (run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE, items TEXT NOT NULL) STRICT;
+
+  CREATE TABLE requests (
+    principal TEXT NOT NULL,
+    key TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    PRIMARY KEY (principal, key)
+  ) STRICT;
+  CREATE INDEX requests_of_run ON requests (run_id);
+
+  CREATE TABLE events (
+    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+  ) STRICT;
+
+  CREATE TABLE approvals (
+    approval_id TEXT PRIMARY KEY,
+    position INTEGER NOT NULL UNIQUE,
+    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    thread_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    request TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    state TEXT NOT NULL,
+    decision TEXT,
+    decided_by TEXT,
+    decided_at INTEGER
+  ) STRICT;
+  CREATE INDEX approvals_of_state ON approvals (state, position);
+  CREATE INDEX approvals_of_run ON approvals (run_id, position);
+
+  CREATE TABLE log_runs (
+    run_id TEXT PRIMARY KEY,
+    position INTEGER NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    next_seq INTEGER NOT NULL,
+    is_ended INTEGER NOT NULL,
+    first_seq INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE log_events (
+    run_id TEXT NOT NULL REFERENCES log_runs ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+  ) STRICT;
+
+  CREATE TABLE log_groups (
+    name TEXT NOT NULL,
+    run_id TEXT NOT NULL REFERENCES log_runs ON DELETE CASCADE,
+    next_seq INTEGER NOT NULL,
+    served INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    lease_ms INTEGER NOT NULL,
+    lease_expires_at INTEGER NOT NULL,
+    is_dead INTEGER NOT NULL,
+    PRIMARY KEY (name, run_id)
+  ) STRICT;
+  CREATE INDEX log_groups_of_run ON log_groups (run_id);
+
+  CREATE TABLE documents (
+    shelf TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scope_kind TEXT NOT NULL,
+    scope_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (shelf, name)
+  ) STRICT;
+  CREATE INDEX documents_of_thread ON documents (thread_id);
+  CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE document_versions (
+    shelf TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    about TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    idempotency_key TEXT,
+    text TEXT NOT NULL,
+    PRIMARY KEY (shelf, name, version),
+    FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
+  ) STRICT;
+  `,
+];

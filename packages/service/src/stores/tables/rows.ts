@@ -1,0 +1,150 @@
+import type { Approval, Run, RunFence, StorageBounds, Thread, Turn } from '@toolscript/core/protocol';
+import type { Database, Dialect, Parameters, Row, Value } from './database.js';
+import { storeErrors } from '../store-errors.js';
+import { checkBounds } from '../store-rules.js';
+
+/** A value as a column stores it: JSON represents every string without loss. */
+export function encode(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+export function encodeOptional(value: unknown): string | null {
+  return value === undefined ? null : encode(value);
+}
+
+const decode = (value: Value | undefined) => JSON.parse(value as string);
+
+/** An object whose only member is the value of a column; an empty object if the column is null. */
+function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
+  return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
+}
+
+const asNumber = (value: Value) => value as number;
+
+/** The columns that `rowThread` reads. */
+export const THREAD_COLUMNS = `threads.*, (
+  SELECT state FROM runs WHERE runs.thread_id = threads.thread_id AND state IN ('queued', 'running', 'suspended')
+  ORDER BY position DESC LIMIT 1) AS active_state`;
+
+export function rowThread(row: Row): Thread {
+  return {
+    threadId: row.thread_id as string,
+    principal: decode(row.principal),
+    title: decode(row.title),
+    workspace: decode(row.workspace),
+    ...optional('agentId', row.agent_id, decode),
+    ...optional('branchOf', row.branch_of, decode),
+    ...optional('activeState', row.active_state, (state) => state as NonNullable<Thread['activeState']>),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+  };
+}
+
+export function rowRun(row: Row): Run {
+  return {
+    runId: row.run_id as string,
+    threadId: row.thread_id as string,
+    turnId: row.turn_id as string,
+    principal: decode(row.principal),
+    workspace: decode(row.workspace),
+    state: row.state as Run['state'],
+    reason: row.reason as Run['reason'],
+    epoch: row.epoch as number,
+    options: decode(row.options),
+    ...optional('owner', row.owner, decode),
+    ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
+    ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+    ...optional('error', row.error, decode),
+  };
+}
+
+export function runTurn(run: Run, input: Value | undefined): Turn {
+  const { turnId, threadId, runId, createdAt } = run;
+  return { turnId, threadId, runId, input: decode(input), createdAt };
+}
+
+export function rowApproval(row: Row): Approval {
+  return {
+    approvalId: row.approval_id as string,
+    runId: row.run_id as string,
+    threadId: row.thread_id as string,
+    principal: decode(row.principal),
+    request: decode(row.request),
+    createdAt: row.created_at as number,
+    ...optional('expiresAt', row.expires_at, asNumber),
+    state: row.state as Approval['state'],
+    ...optional('decision', row.decision, decode),
+    ...optional('decidedBy', row.decided_by, decode),
+    ...optional('decidedAt', row.decided_at, asNumber),
+  };
+}
+
+/** The conditions of a query, one for each column that has a value. */
+export function conditions(
+  { isLongText }: Dialect,
+  columns: Readonly<Record<string, Value | undefined>>,
+): {
+  sql: string;
+  parameters: Parameters;
+} {
+  const asked = Object.entries(columns).filter((entry): entry is [string, Value] => entry[1] !== undefined);
+  const sql = asked
+    .map(([column]) => (column === 'principal' ? isLongText(column, ':principal') : `${column} = :${column}`))
+    .join(' AND ');
+  return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
+}
+
+/** Throws a `StorageLimitError` if the thread, or all threads of its principal together, exceed the bounds. */
+export async function refuseFullStorage(
+  database: Database,
+  threadId: string,
+  bounds: StorageBounds | undefined,
+): Promise<void> {
+  if (bounds === undefined) return;
+  const { principal, bytes } = (await database.first(
+    'SELECT principal, bytes FROM threads WHERE thread_id = :threadId',
+    {
+      threadId,
+    },
+  ))!;
+  const { sql, parameters } = conditions(database.dialect, { principal: principal! });
+  const all = await database.first(`SELECT CAST(sum(bytes) AS BIGINT) AS total FROM threads WHERE ${sql}`, parameters);
+  checkBounds({ thread: bytes as number, principal: all!.total as number }, bounds);
+}
+
+export function findRun(database: Database, runId: string): Promise<Row | undefined> {
+  return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
+}
+
+/**
+ * Finds the run, and locks it until the transaction ends. Transactions lock the run first, then the thread, then the
+ * position.
+ */
+export function lockRun(database: Database, runId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM runs WHERE run_id = :runId ${database.dialect.forUpdate}`, { runId });
+}
+
+export function lockThread(database: Database, threadId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM threads WHERE thread_id = :threadId ${database.dialect.forUpdate}`, {
+    threadId,
+  });
+}
+
+/** Locks the run. Throws a `StaleEpochError` for a writer that does not hold the run. */
+export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
+  const row = await lockRun(database, runId);
+  // defence: only-the-holder-writes
+  if (row?.epoch === epoch && row.state === 'running') return row;
+  throw storeErrors.runNotHeld(runId, epoch);
+}
+
+/** Records that the thread has changed, and has `added` more bytes. */
+export async function touchThread(database: Database, threadId: string, now: number, added = 0): Promise<void> {
+  const changed = await database.nextNumber();
+  await database.run(
+    `UPDATE threads SET updated_at = :now, changed = :changed, bytes = bytes + :added WHERE thread_id = :threadId`,
+    { threadId, now, changed, added },
+  );
+}
