@@ -25,6 +25,7 @@ const settings = {
   // No test measures time; a busy machine takes as long as it takes.
   testTimeout: 90_000,
   hookTimeout: 90_000,
+  expect: { poll: { timeout: 60_000 } },
 };
 
 export default defineConfig({

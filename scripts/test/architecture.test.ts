@@ -51,6 +51,18 @@ function importsOf(file: string, source: string): Import[] {
   return specifiers.map((specifier) => ({ file, specifier }));
 }
 
+function testFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    .map((name) => join(folder, name));
+}
+
+/** The time limits, in ms, that tests have as their last or second argument. */
+function ownTimeLimits(source: string): number[] {
+  const pattern = /^ {0,2}\}, ([\d_]+)\);$|^ {2}([\d_]+),\n\);$|\{ timeout: ([\d_]+) \},(?: async)? ?(?:\(|$)/gmu;
+  return [...source.matchAll(pattern)].map(([, ...digits]) => Number(digits.join('').replaceAll('_', '')));
+}
+
 /** The files that a file loads when it runs: type-only imports do not count. */
 function valueImports(file: string): string[] {
   const { module } = parseSync(file, readFileSync(file, 'utf8'), { lang: 'ts', sourceType: 'module' });
@@ -223,6 +235,19 @@ describe('architecture', () => {
     );
     expect(files.length).toBeGreaterThan(500);
     expect(files.filter((file) => readFileSync(file, 'utf8').includes('AbortSignal.timeout('))).toEqual([]);
+  });
+
+  it('no test has a time limit that is shorter than the one of its project: a busy machine takes as long as it takes', () => {
+    const files = ['packages', 'scripts', 'examples', 'bench'].flatMap((name) => testFiles(join(root, name)));
+    expect(files.length).toBeGreaterThan(400);
+    const limits = files.flatMap((file) => {
+      const least = file.endsWith('.slow.test.ts') ? 300_000 : 90_000;
+      return ownTimeLimits(readFileSync(file, 'utf8')).flatMap((limit) => (limit < least ? [`${file}: ${limit}`] : []));
+    });
+    expect(limits).toEqual([]);
+    expect(ownTimeLimits(`it('a', () => {\n}, 60_000);\n  it('b', { timeout: ${5_000} }, async () => {`)).toEqual([
+      60_000, 5000,
+    ]);
   });
 
   it('a planted cycle is detected', () => {

@@ -34,7 +34,7 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     };
     const body = 'const r = Math.random(); const got = await tools.echo({ r }); return [got, r === Math.random(), r]';
     const waiting = [1, 2, 3].map((seed) => driveRun(pool, body, { host, job: { seed: [seed, 2, 3, 4] } }));
-    await expect.poll(() => called.length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => called.length).toBe(3);
     const limits = { computeMs: 60_000 };
     const { end } = await driveRun(pool, FATAL, { limits, wallMs: 60_000 });
     expect(end).toEqual({ type: 'limit', limit: 'memory' });
@@ -105,7 +105,7 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     await pool.warm();
     const waiting = driveRun(pool, 'return await tools.echo({ a: 1 })', {
       host: async () => {
-        await expect.poll(() => pool.stats().workersReplaced, { timeout: 60_000 }).toBe(1);
+        await expect.poll(() => pool.stats().workersReplaced).toBe(1);
         return 'late';
       },
       wallMs: 90_000,

@@ -47,7 +47,7 @@ beforeAll(() => {
   for (let at = 0; at < WIDE; at += 1) writeFileSync(join(folder, 'wide', `file-${at}`), '');
   put(folder, 'deep/x', '');
   tools = new Map(codingTools({ roots: folder, exec: false }).map((tool) => [tool.name, tool]));
-}, 240_000);
+});
 
 /** All parts of a harness's work with a call: its permissions, its preview, and the call. */
 async function call(name: string, input: object, signal = new AbortController().signal): Promise<unknown> {

@@ -380,7 +380,7 @@ describe.skipIf(!hasTerminal)('a terminal that is closed while a question is ope
     await said(child, PROMPT);
     child.kill('SIGKILL');
     const listed = async () => (await place.run(['approvals'])).stdout;
-    await expect.poll(listed, { timeout: 10_000 }).toContain('  waits');
+    await expect.poll(listed).toContain('  waits');
     expect((await place.run(['resume', 'scr_', '--approve'])).status).toBe(0);
     expect(read(place, 'a.txt')).toBe('one');
   });

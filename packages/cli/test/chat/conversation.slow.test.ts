@@ -148,11 +148,9 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       const { stdout } = await scene.toolscript(['approvals', '--json']);
       return (JSON.parse(stdout) as { state: string }[]).map(({ state }) => state);
     };
-    await expect.poll(states, { timeout: 30_000, interval: 300 }).toEqual(['suspended']);
+    await expect.poll(states, { interval: 300 }).toEqual(['suspended']);
     const second = scene.model({ parts: [{ type: 'text', text: 'Yes?' }], expect: ['Script suspended'] });
-    await expect
-      .poll(async () => (await scene.toolscript(['And now?', '--continue', ...second])).status, { timeout: 30_000 })
-      .toBe(0);
+    await expect.poll(async () => (await scene.toolscript(['And now?', '--continue', ...second])).status).toBe(0);
   });
 
   it('ignores keys that were typed before a question', async () => {

@@ -206,7 +206,7 @@ describe('the gateway', () => {
     const list = `return (await tools.listDir({ path: '.' })).entries.map(({ path, name }) => name ?? path)`;
     await expect
       .poll(async () => JSON.stringify((await run(client as ToolClient, list)).structuredContent.value), {
-        timeout: 30_000,
+        timeout: 60_000,
       })
       .toContain('pid');
     const outside = await run(client as ToolClient, `return tools.listDir({ path: ${JSON.stringify(place.base)} })`);

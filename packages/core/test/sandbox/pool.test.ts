@@ -84,7 +84,7 @@ describe('the worker pool', () => {
     const body =
       'const seen = []; let secret = Math.random(); for (let i = 0; i < 5; i++) seen.push((await tools.echo({ i })).i); await tools.echo({ wait: true }); seen.push(await tools.echo({ secret })); return [seen.length, secret === seen[5].secret]';
     const neighbours = Array.from({ length: 3 }, () => driveRun(pool, body, { host }));
-    await expect.poll(() => release.length, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => release.length).toBe(3);
     const hung = await driveRun(pool, '/* FAULT_HANG */', { wallMs: 200 });
     expect(hung.end).toEqual({ type: 'limit', limit: 'wall' });
     for (const go of release) go(undefined);
@@ -158,7 +158,7 @@ describe('the worker pool', () => {
           limits: { computeMs: 60_000 },
         }),
       );
-      await expect.poll(() => pool.stats().moved, { timeout: 10_000 }).toBe(round + 1);
+      await expect.poll(() => pool.stats().moved).toBe(round + 1);
       release(1);
       await neighbour;
     }

@@ -179,7 +179,7 @@ describe('processes that are killed', () => {
       expect(await claim.current('scr_a')).toMatchObject({ epoch, isHeld: false });
       before = lines.length;
     }
-  }, 60_000);
+  });
 
   it('the scripts of a process that was killed in any operation can be claimed, read and deleted', async () => {
     const folder = unusedPath();
@@ -206,5 +206,5 @@ describe('processes that are killed', () => {
       expect((await journal.list()).scripts).toEqual([]);
     }
     expect(seen).toBeGreaterThanOrEqual(CHURNS);
-  }, 60_000);
+  });
 });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool, fileStore, listScripts, memoryStore, recoverScripts } from '#core/index.js';
 import type { ApprovalRequest } from '#core/protocol/index.js';
@@ -135,9 +135,9 @@ describe('a decision', () => {
       return Promise.all([gate, tools.note({ text: 'a' })]);`;
     const running = open(more).runScript(source);
     await isCalled;
-    await vi.waitFor(() => expect(asked).toEqual(['note']));
+    await expect.poll(() => asked).toEqual(['note']);
     const [{ scriptId } = { scriptId: '' }] = await listScripts(store);
-    await vi.waitFor(async () => expect((await store.journal.read(scriptId))?.lines.join()).toContain('"t":"decided"'));
+    await expect.poll(async () => (await store.journal.read(scriptId))?.lines.join()).toContain('"t":"decided"');
     expect(effects).toEqual(['gate']);
     expect(valueOf(await open(more).recover(scriptId, { force: true }))).toEqual(['unknown', { noted: 'a' }]);
     expect(asked).toEqual(['note']);
@@ -238,12 +238,11 @@ describe('a script of the store', () => {
     const more = { store, leaseMs: 1_000 };
     const waiting = "await tools.mark({ text: 'a' }); await sleep(60_000); return 1";
     const running = open({ ...more, limits: { timeoutMs: 60_000 } }).runScript(waiting);
-    const listed = await vi.waitFor(async () => {
-      const [found] = await listScripts(store);
-      expect((await store.journal.read(found!.scriptId))?.lines.join()).toContain('"t":"delivered"');
-      return found!;
-    });
-    expect(await store.claim.take(listed.scriptId, 1, HOLDER)).toBeDefined();
+    await expect.poll(async () => (await listScripts(store)).length).toBe(1);
+    const [listed] = await listScripts(store);
+    const lines = async () => (await store.journal.read(listed!.scriptId))?.lines.join();
+    await expect.poll(lines).toContain('"t":"delivered"');
+    expect(await store.claim.take(listed!.scriptId, 1, HOLDER)).toBeDefined();
     expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
   });
 

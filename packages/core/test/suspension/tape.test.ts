@@ -57,7 +57,7 @@ describe('a worker that is ended under five scripts with effects', () => {
       return out.length`;
     const five = [1, 2, 3, 4, 5].map((name) => harness.runScript(body(name)));
     // Waits for the pause between their effects, because the planted fault detects no messages in quick succession.
-    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 60_000, interval: 5 });
     await delay(50);
     const hung = harness.runScript('console.log("FAULT_HANG"); return await tools.read({})', {
       limits: { timeoutMs: 100 },

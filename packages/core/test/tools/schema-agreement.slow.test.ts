@@ -191,7 +191,7 @@ async function agreementOf(schemas: readonly Schema[], rounds: number): Promise<
 }
 
 describe('declaration, checker, validation and ajv', () => {
-  it('agree on arguments of tools like those of MCP servers', { timeout: 120_000 }, async () => {
+  it('agree on arguments of tools like those of MCP servers', async () => {
     const { disagreements, warnings, valid, invalid } = await agreementOf(MCP_LIKE, LIKE_ROUNDS);
     expect(valid).toBeGreaterThan(MCP_LIKE.length * LIKE_ROUNDS * 0.75);
     expect(invalid).toBeGreaterThan(MCP_LIKE.length * LIKE_ROUNDS * 0.25);
@@ -213,7 +213,6 @@ describe('declaration, checker, validation and ajv', () => {
 
   it.skipIf(folder === undefined).each(['mcp.json', 'functions.json'])(
     `agree on arguments of ${cases(STEP, 'public tool')}: %s`,
-    { timeout: 300_000 },
     async (file) => {
       const all = publicSchemas(file);
       expect(all.length).toBeGreaterThan(400);

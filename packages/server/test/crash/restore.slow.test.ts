@@ -3,7 +3,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import Libsql from 'libsql';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEventLog } from '@toolscript/service/stores';
 import {
   administrator,
@@ -20,7 +20,6 @@ import { until } from '@toolscript/testkit/until';
 import { newFolder } from '@toolscript/testkit/folder';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
 
 /** The runs of a service at the moment of its backup. */
 interface Runs {

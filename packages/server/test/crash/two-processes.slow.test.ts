@@ -143,7 +143,7 @@ describeWithPostgres('servers over PostgreSQL', () => {
     }
     const expected = tags.flatMap((tag) => Array.from({ length: 10 }, (_, index) => `${tag}.${index}`));
     expect(effectsIn(join(folder, 'effects')).toSorted()).toEqual(expected.toSorted());
-  }, 90_000);
+  });
 });
 
 const WAIT = "await tools.wait({ tag: 'w' });";

@@ -105,7 +105,7 @@ it('a run that continues without its stores reports only the first failed write'
   vi.spyOn(log, 'publish').mockRejectedValue(new Error('the log is gone'));
   held.emit({ type: 'response_done', status: 'completed' });
   await held.end();
-  await vi.waitFor(() => expect(append).toHaveBeenCalled());
+  await expect.poll(() => append).toHaveBeenCalled();
   await delay(0);
   expect(faults).toEqual([new Error('the log is gone')]);
   expect(held.signal.aborted).toBe(false);

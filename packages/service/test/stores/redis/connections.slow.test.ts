@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
 import { newFolder } from '@toolscript/testkit/folder';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
 
 const STORES = pathToFileURL(join(import.meta.dirname, '../../../dist/stores/index.js')).href;
 

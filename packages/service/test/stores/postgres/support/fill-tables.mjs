@@ -10,7 +10,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
   const isWaiting = `run % 100 = 0`;
   return [
     `INSERT INTO threads SELECT 'thr_' || thread, to_json('p' || thread % ${principals})::text, '"A title"', '""', NULL, 1, 1,
-      nextval('positions'), 'a title', NULL FROM generate_series(0, ${threads - 1}) AS thread`,
+      nextval('positions'), 'a title', NULL, 0 FROM generate_series(0, ${threads - 1}) AS thread`,
     `INSERT INTO runs SELECT 'run_' || run, nextval('positions'), 'thr_' || run / 2, 'turn_' || run,
       to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
       '{}', NULL, NULL, NULL, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
@@ -48,7 +48,7 @@ export function fillQueue({ noisy, quiet }) {
   const principal = `to_json(CASE WHEN run < ${noisy} THEN 'noisy' ELSE 'quiet' || run END)::text`;
   const all = `generate_series(0, ${noisy + quiet - 1}) AS run`;
   return [
-    `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL FROM ${all}`,
+    `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL, 0 FROM ${all}`,
     `INSERT INTO runs SELECT 'run_q' || run, nextval('positions'), 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
       'new', 0, '{}', NULL, NULL, NULL, NULL, 1, 1, NULL FROM ${all}`,
     `INSERT INTO turns SELECT 'run_q' || run, 'thr_q' || run, '[]', '' FROM ${all}`,
