@@ -67,7 +67,6 @@ export class Judge {
       `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}. Send the earlier messages unchanged.`,
     );
   }
-
 }
 
 /** Services refuse a conversation with calls if the request offers no tools. The calls may name other tools. */
