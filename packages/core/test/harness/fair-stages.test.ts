@@ -67,10 +67,7 @@ describe.each(['error', 'off'] as const)('with typecheck %s', (typecheck) => {
       ended.push(principal);
     };
     const long = (number: number) => `const y${number} = [${'1,'.repeat(2_000)}]; return y${number}.length;`;
-    await Promise.all([
-      ...Array.from({ length: 12 }, (_, number) => run('ada', long(number))),
-      run('bob', long(11)),
-    ]);
+    await Promise.all([...Array.from({ length: 12 }, (_, number) => run('ada', long(number))), run('bob', long(11))]);
     expect(ended.indexOf('bob')).toBeLessThan(6);
   });
 

@@ -185,9 +185,7 @@ export class CheckPool {
       const process = await this.#openProcess(seat, job.toolSet);
       isOpen = true;
       const deadlineMs = this.#options.deadlineMs + job.text.length * MS_FOR_CHARACTER;
-      const diagnostics = await this.#inTime(process, deadlineMs, () =>
-        process.check(job.toolSet.name, job.text),
-      );
+      const diagnostics = await this.#inTime(process, deadlineMs, () => process.check(job.toolSet.name, job.text));
       this.#checkedCount++;
       this.#reason = undefined;
       return { type: 'checked', diagnostics };
