@@ -359,8 +359,10 @@ function alphabetOf(pattern: AST.Pattern, flags: string): string[] {
 }
 
 function visitCharacters(node: AST.Pattern | AST.Element, visit: (element: AST.Element) => void): void {
-  if ('alternatives' in node && node.type !== 'CharacterClass')
-    for (const { elements } of node.alternatives) for (const element of elements) visitCharacters(element, visit);
-  else if (node.type === 'Quantifier') visitCharacters(node.element, visit);
-  else if (isCharacter(node as AST.Element) || node.type === 'ExpressionCharacterClass') visit(node as AST.Element);
+  if (node.type === 'Quantifier') return visitCharacters(node.element, visit);
+  if (node.type === 'Backreference') return;
+  if (node.type === 'Pattern' || node.type === 'Group' || node.type === 'CapturingGroup' || node.type === 'Assertion') {
+    const alternatives = 'alternatives' in node ? node.alternatives : [];
+    for (const { elements } of alternatives) for (const element of elements) visitCharacters(element, visit);
+  } else visit(node);
 }
