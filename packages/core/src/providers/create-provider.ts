@@ -212,9 +212,7 @@ class ModelLine {
     }
   }
 
-  async #encode(
-    request: ModelRequest,
-  ): Promise<{ body: string; container: string | undefined; origin: AnswerOrigin }> {
+  async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined; origin: AnswerOrigin }> {
     const prompt = await createPrompt(this.#api, this.#options.model, request, this.#clock.now());
     const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
     const json = JSON.stringify(mergedBody(body, this.#options.extraBody));

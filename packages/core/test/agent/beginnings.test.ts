@@ -34,7 +34,12 @@ describe.each(APIS)('%s', (api) => {
     const world = openWorld();
     const turns = Array.from({ length: 50 }, (_, at): Turn[] => [
       { parts: [{ type: 'reasoning', text: `Hm ${at}.` }, ...WAYS[at % WAYS.length]!] },
-      { parts: [{ type: 'reasoning', text: '' }, { type: 'text', text: `Answer ${at}.` }] },
+      {
+        parts: [
+          { type: 'reasoning', text: '' },
+          { type: 'text', text: `Answer ${at}.` },
+        ],
+      },
     ]);
     const scene = await openScene(api, turns.flat());
     let history: readonly OutputItem[] = [];

@@ -46,22 +46,25 @@ const CHANGES: Readonly<Record<string, (thread: Thread) => Thread>> = {
 };
 
 describe('thinking that is bound to its prefix', () => {
-  test.each(Object.entries(CHANGES))('is left out after a change of %s, and no request is refused', async (_, change) => {
-    const turns = [0, 1, 2, 3, 4, 5].map((number) => round(number, { changes_prefix: number === 3 }));
-    const server = await startScriptedServer({ turns });
-    const provider = createProvider('anthropic-messages', { model: 'claude-sonnet-5-5', baseUrl: server.baseUrl });
-    try {
-      await playRounds(provider, 6, (thread, number) => (number === 3 ? change(thread) : thread));
-      expect(server.violations).toEqual([]);
-      const last = JSON.stringify(server.requests.at(-1));
-      // The thinking after the change stays, and so does what the model did before it.
-      expect(last).toContain('"Hm 3."');
-      expect(last).toContain('"Hm 4."');
-      expect(last).not.toContain('"Hm 2."');
-    } finally {
-      await server.close();
-    }
-  });
+  test.each(Object.entries(CHANGES))(
+    'is left out after a change of %s, and no request is refused',
+    async (_, change) => {
+      const turns = [0, 1, 2, 3, 4, 5].map((number) => round(number, { changes_prefix: number === 3 }));
+      const server = await startScriptedServer({ turns });
+      const provider = createProvider('anthropic-messages', { model: 'claude-sonnet-5-5', baseUrl: server.baseUrl });
+      try {
+        await playRounds(provider, 6, (thread, number) => (number === 3 ? change(thread) : thread));
+        expect(server.violations).toEqual([]);
+        const last = JSON.stringify(server.requests.at(-1));
+        // The thinking after the change stays, and so does what the model did before it.
+        expect(last).toContain('"Hm 3."');
+        expect(last).toContain('"Hm 4."');
+        expect(last).not.toContain('"Hm 2."');
+      } finally {
+        await server.close();
+      }
+    },
+  );
 
   test('goes back in its place over 50 turns if nothing changes', async () => {
     const model = scriptedModel(

@@ -157,9 +157,7 @@ function prefixedMessages({ turns, tools = [], model }: Prompt, prefix: Prefix):
 /** The parts without thinking that the model cannot read. */
 function readableParts(parts: readonly AnswerPart[], model: string, prefix: string): readonly AnswerPart[] {
   const isStale = (bound: unknown): boolean => bindsThinking(model) && bound !== undefined && bound !== prefix;
-  return parts.filter(
-    (part) => !isReasoning(part) || !(isStale(part.item.prefix) || isOfOtherModel(part.item, model)),
-  );
+  return parts.filter((part) => !isReasoning(part) || !(isStale(part.item.prefix) || isOfOtherModel(part.item, model)));
 }
 
 function isBlank(text: string | undefined): boolean {
