@@ -8,7 +8,7 @@ import { APIS, expectClean, openScene, openWorld, play, type World } from './run
 
 /* What a request begins with: the system text, the tools and the earlier messages. */
 
-type Turn = Scenario['turns'][number];
+type Turn = Extract<Scenario['turns'][number], { parts: unknown }>;
 
 const thinkAndCall: Turn = {
   parts: [
