@@ -22,7 +22,7 @@ const RESTARTED = {
     'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
 
-/** What decides whether a later request may contain the reasoning of an answer. The items of reasoning store it. */
+/** The origin of an answer. It decides whether a later request may contain the answer’s reasoning, whose items store it. */
 export interface AnswerOrigin {
   /** The model that the request named. */
   readonly model?: string | undefined;

@@ -1,7 +1,7 @@
 import { sha256 } from '../../text/crypto.js';
 
 /**
- * What precedes an answer: the system text, the tools and the messages, without cache marks. Newer models bind their
+ * The part of a request before an answer: the system text, the tools and the messages, without cache marks. Newer models bind their
  * thinking to this prefix: a service refuses a thinking block after any change of its prefix. So the items of reasoning
  * store the hash of their prefix, and a request leaves out the reasoning whose prefix has changed.
  *
