@@ -42,7 +42,8 @@ function fresh(deadlineMs = 60_000, url = entry): CompileThread {
   return thread;
 }
 
-const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined, wantsFacts: false });
+const ask = (thread: CompileThread, source: string) =>
+  thread.run({ source, toolNames: undefined, wantsFacts: false }, { principal: undefined, waitMs: 60_000 });
 
 describe('the compile thread', () => {
   it.each([

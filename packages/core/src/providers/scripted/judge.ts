@@ -1,4 +1,5 @@
 import type { PlannedAnswer } from './planned-answer.js';
+import { Name } from './read-wire.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 /** The last answer of the server, and the messages that it answered. */
@@ -19,8 +20,6 @@ interface LastAnswer {
 export class Judge {
   #frozen: string | undefined;
   #lastAnswer: LastAnswer | undefined;
-  /** Names of the tools that the scenario calls. A request may lack these tools: the call is the model's mistake. */
-  readonly #calledTools = new Set<string>();
 
   /** @throws Violation with a sentence for the author of the request. */
   judge(request: SeenRequest): readonly SeenMessage[] {
@@ -28,7 +27,7 @@ export class Judge {
     const fresh = this.#newMessages(request.messages);
     if (this.#lastAnswer !== undefined) checkEcho(fresh, this.#lastAnswer);
     checkPairs(request);
-    this.#checkTools(request);
+    checkTools(request);
     if (request.messages.at(-1)?.by !== 'other')
       throw new Violation(
         'The last message is from the assistant, so there is nothing to answer. End with a user message or a result.',
@@ -39,7 +38,6 @@ export class Judge {
 
   /** Starts an answer. The returned function marks it as fully delivered. */
   answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
-    for (const part of parts) if (part.type === 'call') this.#calledTools.add(part.name);
     const given: LastAnswer = { messages, echo: withoutLooseReasoning(echo), whole: false };
     this.#lastAnswer = given;
     const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
@@ -69,17 +67,15 @@ export class Judge {
       `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}. Send the earlier messages unchanged.`,
     );
   }
+}
 
-  #checkTools({ messages, tools }: SeenRequest): void {
-    for (const { spoken } of messages) {
-      for (const said of spoken) {
-        if (said.type !== 'call' || tools.has(said.name) || this.#calledTools.has(said.name)) continue;
-        throw new Violation(
-          `The conversation calls the tool "${said.name}", which the request does not define. Add the tool to the request.`,
-        );
-      }
-    }
-  }
+/** Services refuse a conversation with calls if the request offers no tools. The calls may name other tools. */
+function checkTools({ messages, tools }: SeenRequest): void {
+  const call = messages.flatMap(({ spoken }) => spoken).find(({ type }) => type === 'call');
+  if (call?.type !== 'call' || tools.size > 0) return;
+  throw new Violation(
+    `The conversation calls the tool "${call.name}", but the request defines no tools. Add the tools to the request.`,
+  );
 }
 
 /** Drops reasoning at the end of an answer: a request must not send back reasoning that no item follows. */
@@ -122,11 +118,22 @@ function endsAtScript(said: readonly SpokenPart[], echo: readonly SpokenPart[]):
 
 function isSame(said: SpokenPart, given: SpokenPart | undefined, whole: boolean): boolean {
   if (given === undefined || said.type !== given.type) return false;
-  // The formats have no call without arguments: clients send an empty object.
-  if (said.type === 'call' && given.type === 'call' && given.arguments.trim() === '' && said.arguments === '{}')
-    return said.id === given.id && said.name === given.name;
+  if (said.type === 'call' && given.type === 'call') return isSameCall(said, given);
   if (said.type === 'text' && given.type === 'text' && !whole) return given.text.startsWith(said.text);
   return JSON.stringify(said) === JSON.stringify(given);
+}
+
+type SpokenCall = Extract<SpokenPart, { type: 'call' }>;
+
+/** A call whose name or id no request may contain comes back with legal ones. */
+function isSameCall(said: SpokenCall, given: SpokenCall): boolean {
+  const isEmpty = given.arguments.trim() === '' && said.arguments === '{}';
+  return (
+    (said.id === given.id || !Name.safeParse(given.id).success) &&
+    (said.name === given.name || !Name.safeParse(given.name).success) &&
+    // The formats have no call without arguments: clients send an empty object.
+    (said.arguments === given.arguments || isEmpty)
+  );
 }
 
 /** Each call has one result, directly after the answer that made it, in the order of the calls. */
