@@ -40,7 +40,11 @@ describe('an odd result keeps its value, and its call has run', () => {
     ['null annotations', { content: [text('done', { annotations: null })] }, 'done'],
     ['a null _meta of a block', { content: [text('done', { _meta: null })] }, 'done'],
     ['a null _meta', { content: [text('done')], _meta: null }, 'done'],
-    ['a _meta that is text', { content: [text('done')], _meta: 'm' }, { text: 'done', content: [text('done')], _meta: 'm' }],
+    [
+      'a _meta that is text',
+      { content: [text('done')], _meta: 'm' },
+      { text: 'done', content: [text('done')], _meta: 'm' },
+    ],
     ['a null isError', { content: [text('done')], isError: null }, 'done'],
     ['a null structuredContent', { content: [text('done')], structuredContent: null }, 'done'],
     [
@@ -72,7 +76,11 @@ describe('an odd result keeps its value, and its call has run', () => {
     ['content that is one block', { content: text('done') }, 'done'],
     ['null content', { content: null, structuredContent: { a: 1 } }, { a: 1 }],
     ['no members', {}, null],
-    ['members of older protocols', { toolResult: { a: 1 } }, { text: '', content: [], other: { toolResult: { a: 1 } } }],
+    [
+      'members of older protocols',
+      { toolResult: { a: 1 } },
+      { text: '', content: [], other: { toolResult: { a: 1 } } },
+    ],
     ['a result that is a number', 7, 7],
     ['a result that is null', null, null],
     ['a result that is a list', [1], [1]],
@@ -181,7 +189,10 @@ describe('a failure keeps all that came with it', () => {
     const image = { type: 'image', data: PIXEL, mimeType: 'image/png' };
     const { message, data } = await failureWith({ content: [image], structuredContent, isError: true });
     expect(message).toContain('quota');
-    expect(data).toMatchObject({ reason: 'tool', result: { ...structuredContent, _content: [{ type: 'image', data: PIXEL }] } });
+    expect(data).toMatchObject({
+      reason: 'tool',
+      result: { ...structuredContent, _content: [{ type: 'image', data: PIXEL }] },
+    });
   });
 
   it('text beyond the limit of a message', async () => {
@@ -228,7 +239,11 @@ describe('whatever JSON a result carries, and wherever', () => {
       marked.map((value) => text(JSON.stringify(value))),
       marked.map((value) => text(value)),
       marked,
-      fc.record({ type: fc.constantFrom('text', 'image', 'resource', 'new'), annotations: fc.constant(null), x: marked }),
+      fc.record({
+        type: fc.constantFrom('text', 'image', 'resource', 'new'),
+        annotations: fc.constant(null),
+        x: marked,
+      }),
     );
     const result = fc.record(
       {
@@ -264,7 +279,5 @@ function markedValues(value: unknown): string[] {
     return markedValues(JSON.parse(value));
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    name === 'marked' ? leaves(member) : markedValues(member),
-  );
+  return Object.entries(value).flatMap(([name, member]) => (name === 'marked' ? leaves(member) : markedValues(member)));
 }

@@ -78,10 +78,7 @@ function readParts(result: unknown, images: ImageCache, inlineLength = MAX_INLIN
     structuredContent,
     blocks,
     texts: blocks.flatMap(({ text }) => (text === undefined ? [] : [text])),
-    isText:
-      structuredContent === undefined &&
-      Object.keys(more).length === 0 &&
-      blocks.every(({ isPlain }) => isPlain),
+    isText: structuredContent === undefined && Object.keys(more).length === 0 && blocks.every(({ isPlain }) => isPlain),
     more,
   };
 }

@@ -85,9 +85,17 @@ export function resourceContents(
 }
 
 /** The protocol's optional members, which some servers send as null. */
-const OPTIONAL: ReadonlySet<string> = new Set(
-  ['_meta', 'annotations', 'blob', 'description', 'icons', 'mimeType', 'size', 'text', 'title'],
-);
+const OPTIONAL: ReadonlySet<string> = new Set([
+  '_meta',
+  'annotations',
+  'blob',
+  'description',
+  'icons',
+  'mimeType',
+  'size',
+  'text',
+  'title',
+]);
 
 function withoutNulls(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !OPTIONAL.has(name)));
