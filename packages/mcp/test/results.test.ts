@@ -23,7 +23,7 @@ async function runWith(result: unknown, tool = 'says'): Promise<Outcome> {
   return harness.runScript(`return await (tools.mcp.server as any).${tool}({ result: ${JSON.stringify(json)} });`);
 }
 
-/** What the script catches for a result. */
+/** The error that a script catches for a result. */
 async function failureWith(result: unknown): Promise<{ message: string; data: unknown }> {
   const json = JSON.stringify(JSON.stringify(result));
   const script = `try { return await tools.mcp.server.says({ result: ${json} }) } catch (e) { return { message: e.message, data: e.data } }`;

@@ -337,7 +337,9 @@ describe('a tool receives', () => {
       effect: 'read',
       execute: (_, { warn }) => warn?.('not as declared'),
     });
-    const outcome = await openHarness({ tools: [warns] }).runScript('\nawait tools.warns(); await tools.warns();');
+    const outcome = await openHarness({ tools: [warns] }).runScript(
+      '\nawait tools.warns(); return await tools.warns();',
+    );
     expect(outcome).toMatchObject({
       status: 'completed',
       diagnostics: [{ severity: 'warning', code: 'tool-warning', message: 'not as declared', line: 2 }],

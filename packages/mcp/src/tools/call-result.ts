@@ -96,8 +96,8 @@ function valueOf({ structuredContent: data, blocks, texts, isText, more }: Resul
   const content = blocks.map(({ part }) => part);
   const text = texts.join('\n');
   if (data === undefined) return { text, content, ...more };
-  const told = toldTexts(data);
-  const beside = blocks.filter((block) => !(block.isPlain && isTold(block.text ?? '', data, told)));
+  const known = dataTexts(data);
+  const beside = blocks.filter((block) => !(block.isPlain && isContained(block.text ?? '', data, known)));
   const isAlone = beside.length === 0;
   if (isAlone && Object.keys(more).length === 0) return data;
   if (isRecord(data) && !['_content', ...Object.keys(more)].some((name) => Object.hasOwn(data, name)))
@@ -128,23 +128,23 @@ function parsedJson(text: string): object | undefined {
 }
 
 /** Maximum number of values of data in which a text is looked for. */
-const MAX_TOLD = 10_000;
+const MAX_DATA_TEXTS = 10_000;
 
 /** Every text, number and boolean of data as text. */
-function toldTexts(data: unknown): ReadonlySet<string> {
-  const told = new Set<string>();
+function dataTexts(data: unknown): ReadonlySet<string> {
+  const known = new Set<string>();
   const open: unknown[] = [data];
-  while (open.length > 0 && told.size < MAX_TOLD) {
+  while (open.length > 0 && known.size < MAX_DATA_TEXTS) {
     const value = open.pop();
-    if (typeof value === 'object' && value !== null) open.push(...Object.values(value).slice(0, MAX_TOLD));
-    else told.add(String(value));
+    if (typeof value === 'object' && value !== null) open.push(...Object.values(value).slice(0, MAX_DATA_TEXTS));
+    else known.add(String(value));
   }
-  return told;
+  return known;
 }
 
 /** Whether data says what a text says: the text is a value of the data, or the JSON of the data or of one member. */
-function isTold(text: string, data: unknown, told: ReadonlySet<string>): boolean {
-  if (told.has(text) || text === '') return true;
+function isContained(text: string, data: unknown, known: ReadonlySet<string>): boolean {
+  if (known.has(text) || text === '') return true;
   const parsed = parsedJson(text);
   if (parsed === undefined) return false;
   const members = typeof data === 'object' && data !== null ? Object.values(data) : [];
@@ -167,7 +167,7 @@ function namesPrototype(value: unknown): boolean {
 function failure(name: string, parts: ResultParts): ToolCallError {
   const { texts, structuredContent: data, more } = parts;
   const said = texts.filter((text) => text !== '');
-  if (data !== undefined && !said.some((text) => isTold(text, data, new Set()))) said.push(JSON.stringify(data));
+  if (data !== undefined && !said.some((text) => isContained(text, data, new Set()))) said.push(JSON.stringify(data));
   const reason = plainLines(said.join('\n'), MAX_ERROR_LENGTH);
   const message =
     reason === ''
