@@ -34,7 +34,9 @@ export class CompileThread {
     return new Promise((resolve) => {
       if (this.#state.name === 'closed') return resolve({ type: 'closed' });
       const startMs = this.#state.name === 'none' || this.#state.name === 'starting' ? START_MS : 0;
-      this.#queue.add({ request, resolve }, { principal, waitMs: waitMs + startMs }, (waitedMs) => resolve({ type: 'late', waitedMs }));
+      this.#queue.add({ request, resolve }, { principal, waitMs: waitMs + startMs }, (waitedMs) =>
+        resolve({ type: 'late', waitedMs }),
+      );
       this.#advance();
     });
   }
