@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import {
   KeyFolder,
   SCOPES,
@@ -32,12 +33,14 @@ export interface NewKeyFlags extends KeyFlags {
   principal?: string | undefined;
   scopes?: string | undefined;
   expires?: string | undefined;
+  /** A new file for the key. Default: the key is printed. */
+  output?: string | undefined;
 }
 
 const DEFAULT_SCOPES = 'read,run';
 const DAY_MS = 86_400_000;
 
-/** Creates a key and prints it once. */
+/** Creates a key, and prints it once or writes it to a new file. */
 export async function addKey(name: string, flags: NewKeyFlags): Promise<number> {
   const screen = openScreen();
   if (flags.principal === undefined && name === LOCAL_PRINCIPAL)
@@ -51,10 +54,18 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
     ...(flags.expires === undefined ? {} : { expiresAt: keyExpiry(flags.expires) }),
   };
   const { key, token } = newKey(draft);
-  await withKeys(flags, async (keys, audit) => {
-    note(audit, 'key_added', key);
-    await keys.add(key);
-  });
+  const add = async () =>
+    withKeys(flags, async (keys, audit) => {
+      note(audit, 'key_added', key);
+      await keys.add(key);
+    });
+  if (flags.output !== undefined) {
+    await withTokenFile(flags.output, token, add);
+    if (flags.json === true) screen.write(`${jsonText(shownKey(key), 2)}\n`);
+    else screen.line(`${key.keyId} is in ${visibleLine(flags.output)}, for your user alone.`);
+    return EXIT.completed;
+  }
+  await add();
   if (flags.json === true) {
     screen.write(`${jsonText({ ...shownKey(key), token }, 2)}\n`);
     return EXIT.completed;
@@ -62,6 +73,26 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
   screen.line(token);
   screen.warn(`The key is shown only this once. It allows ${key.scopes.join(', ')} for ${keyOwner(key)}.`);
   return EXIT.completed;
+}
+
+/** Writes the file before the key exists, so that no key is lost. Throws a UsageError if the file exists. */
+async function withTokenFile(path: string, token: string, add: () => Promise<void>): Promise<void> {
+  try {
+    // defence: key-files-are-private-and-new
+    writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new UsageError(
+      `--output ${visibleLine(path)}: the file cannot be created (${code}), so no key was created. Name a new file in a folder that you may write to.`,
+    );
+  }
+  try {
+    await add();
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
 }
 
 export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<number> {

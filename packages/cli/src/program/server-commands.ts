@@ -57,13 +57,14 @@ export function addKeys(program: Command, settle: Settle): void {
     .option('--scopes <scopes>', "the key's permissions: read, run, approve, admin (default: read,run)")
     .option('--expires <days>', 'the days until the key expires, such as 90d (default: it never expires)')
     .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
+    .option('--output <file>', 'write the key to a new file that only you can read, instead of printing it')
     .option('--json', 'print the key as JSON')
     .addHelpText(
       'after',
       example(
         'toolscript keys add ci',
         'toolscript keys add phone --principal local --scopes read,approve',
-        'toolscript keys add ci --store postgres://toolscript@db.example.com/toolscript',
+        'toolscript keys add ci --store postgres://toolscript@db.example.com/toolscript --output ci.key',
       ),
     )
     .action(async (name: string, flags: NewKeyFlags) => settle(await (await keyCommands()).addKey(name, flags)));

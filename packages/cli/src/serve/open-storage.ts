@@ -26,8 +26,18 @@ export interface StorageFlags {
   events?: string | undefined;
 }
 
-/** Opens the database and the live events. Throws a UsageError if one of them cannot be opened. */
+/** The names of variables with secrets: of the program itself, of the clients of databases, and of providers. */
+const SECRET_NAME = /(?:AUTH|KEY|PASSWORD|SECRET|TOKEN)$/u;
+
+/** The beginning of the secrets in the examples for deployments. */
+const PLACEHOLDER = 'change-me';
+
+/**
+ * Opens the database and the live events. Throws a UsageError if one of them cannot be opened, or if the environment
+ * has a secret of an example.
+ */
 export async function openStorage({ store, events }: StorageFlags, environment: Environment): Promise<Storage> {
+  demandOwnSecrets(environment);
   const database = await openStores(store, environment);
   if (events === undefined) return database;
   try {
@@ -43,6 +53,17 @@ export async function openStorage({ store, events }: StorageFlags, environment: 
     await database.close();
     throw error;
   }
+}
+
+function demandOwnSecrets(environment: Environment): void {
+  const name = Object.keys(environment).find(
+    (one) => SECRET_NAME.test(one) && environment[one]?.startsWith(PLACEHOLDER) === true,
+  );
+  // defence: example-secrets-are-refused
+  if (name !== undefined)
+    throw new UsageError(
+      `${visible(name)} has the placeholder of an example ("${PLACEHOLDER}…"), which is no secret. Replace it with a secret of your own (openssl rand -base64 32), or unset it.`,
+    );
 }
 
 async function openStores(url: string | undefined, environment: Environment): Promise<Storage> {

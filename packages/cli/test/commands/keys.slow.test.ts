@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { networkInterfaces } from 'node:os';
@@ -72,6 +72,26 @@ describe('toolscript keys', () => {
       scopes: ['read', 'run'],
       token: expect.any(String),
     });
+  });
+
+  it('writes a key to a new file for its user alone, prints nothing of it, and creates no key if the file exists', async () => {
+    const path = join(newFolder(), 'first.key');
+    const added = await keys('add', 'ci', '--output', path);
+    const token = readFileSync(path, 'utf8');
+    expect(token).toMatch(/^tsk_[0-9a-f]{16}_[\w-]{43}\n$/u);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(added).toMatchObject({ status: 0, stderr: '' });
+    expect(added.stdout).toBe(`key_${token.slice(4, 20)} is in ${path}, for your user alone.\n`);
+    const again = await keys('add', 'ci', '--output', path);
+    expect(again).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('(EEXIST)') });
+    expect(readFileSync(path, 'utf8')).toBe(token);
+    expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(1);
+  });
+
+  it('leaves no file if the key cannot be stored', async () => {
+    const path = join(newFolder(), 'first.key');
+    const added = await keys('add', 'ci', '--store', 'postgres://127.0.0.1:1/none', '--output', path);
+    expect([added.status, existsSync(path)]).toEqual([2, false]);
   });
 
   it('revokes all keys named by name or id, or none', async () => {

@@ -11,6 +11,7 @@ import type {
   ScriptExecutionOutputItem,
 } from '../protocol/index.js';
 import { codeOfCall } from '../protocol/hosted-code.js';
+import { isClaude } from '../protocol/known-models.js';
 import { sha256 } from '../text/crypto.js';
 import { scriptReport } from './result-text.js';
 import { wireMembers, wireName } from './wire-values.js';
@@ -53,6 +54,7 @@ type HostedItem = HostedCodeItem | HostedCodeOutputItem;
 export interface Call {
   /** The call id on the wire. */
   readonly id: string;
+  /** The name on the wire. */
   readonly name: string;
   /** The arguments as the model wrote them; if the call was not stored, they are rebuilt from the script. */
   readonly arguments: string;
@@ -97,9 +99,19 @@ export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly An
 }
 
 /** Hosted tool calls share the item type of reasoning, but are not reasoning. */
-function isReasoning(part: AnswerPart): boolean {
+export function isReasoning(part: AnswerPart): part is Extract<AnswerPart, { type: 'reasoning' }> {
   if (part.type !== 'reasoning') return false;
   return part.item.native === undefined || wireMembers(part.item.native).type === 'redacted_thinking';
+}
+
+/**
+ * Whether the reasoning is of a model whose reasoning this model cannot read. Models of Anthropic read, or silently
+ * drop, that of each other: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking, as read on
+ * 2026-11-28.
+ */
+export function isOfOtherModel({ model: author }: ReasoningItem, model: string): boolean {
+  if (typeof author !== 'string' || author === model) return false;
+  return !(isClaude(author) && isClaude(model));
 }
 
 /** Whether the item came through this wire format, so that its native members are valid in this format. */
@@ -121,13 +133,14 @@ class ConversationReader {
   readonly #api: string;
   readonly #images: ImageParts;
   readonly #turns: Turn[] = [];
-  readonly #callIds = new CallIds();
+  readonly #callIds: CallIds;
   #answer: OpenAnswer | undefined;
   /** Messages and late results received while calls were open. */
   #heldTurns: Turn[] = [];
 
   constructor(api: string, images: ImageParts) {
     this.#api = api;
+    this.#callIds = new CallIds(api);
     this.#images = images;
   }
 
@@ -245,9 +258,9 @@ class OpenAnswer {
   }
 
   addCall(item: FunctionCallItem): void {
-    const id = isNativeTo(this.#api, item) ? this.#callIds.own(item.call_id) : this.#callIds.foreign(item.call_id);
+    const id = this.#callIds.wireId(item.call_id, isNativeTo(this.#api, item));
     const custom = item.native_type === 'custom_tool_call';
-    this.#open(item.call_id, { id, name: item.name, arguments: item.arguments, custom, item });
+    this.#open(item.call_id, { id, name: callName(item.name), arguments: item.arguments, custom, item });
   }
 
   /** Adds a script of the text or of a call. If the call was stored, the answer already contains the call. */
@@ -255,7 +268,7 @@ class OpenAnswer {
     if (item.raw_text !== undefined) this.#addText(item.raw_text, item, true);
     if (this.#calls.has(item.call_id)) return;
     if (item.format === 'tool')
-      return this.#open(item.call_id, callOfScript(item, this.#callIds.foreign(item.call_id)));
+      return this.#open(item.call_id, callOfScript(item, this.#callIds.wireId(item.call_id, false)));
     this.#scripts.set(item.call_id, false);
   }
 
@@ -311,24 +324,41 @@ function callOfScript(item: ScriptExecutionItem, id: string): Call {
   };
 }
 
-/** Every format accepts an id of this shape. */
-const CALL_ID = /^[\w-]{1,64}$/u;
+/** Every format accepts an id or a name of this shape. */
+const LEGAL_NAME = /^[\w-]{1,64}$/u;
+
+/**
+ * The nearest name that every format accepts. A model can call any name, and services refuse a request that contains an
+ * illegal one.
+ */
+function callName(name: string): string {
+  return LEGAL_NAME.test(name) ? name : name.replaceAll(/[^\w-]/gu, '_').slice(0, 64);
+}
+
+/** Whether a service accepts an id that it created itself. Some compatible servers derive their ids from names. */
+function isOwnId(api: string, callId: string): boolean {
+  return api === 'anthropic-messages' ? LEGAL_NAME.test(callId) : callId.length <= 64;
+}
 
 /** The wire ids of a conversation's calls. The same conversation always gets the same ids. */
 class CallIds {
+  readonly #api: string;
   readonly #takenIds = new Set<string>();
 
-  /** Keeps an id of the same format unchanged. */
-  own(callId: string): string {
-    this.#takenIds.add(callId);
-    return callId;
+  constructor(api: string) {
+    this.#api = api;
   }
 
-  /** Maps an id of another format to one that every format accepts and that no earlier call has. */
-  foreign(callId: string): string {
-    const base = CALL_ID.test(callId) ? callId : `call_${sha256(callId).slice(0, 24)}`;
+  /**
+   * An id that the format accepts and that no earlier call has: the call's own id if possible. `isNative`: the id came
+   * through this format.
+   */
+  wireId(callId: string, isNative: boolean): string {
+    const isLegal = LEGAL_NAME.test(callId) || (isNative && isOwnId(this.#api, callId));
+    const base = isLegal ? callId : `call_${sha256(callId).slice(0, 24)}`;
     let id = base;
     for (let count = 2; this.#takenIds.has(id); count += 1) id = `${base.slice(0, 56)}_${count}`;
-    return this.own(id);
+    this.#takenIds.add(id);
+    return id;
   }
 }

@@ -64,6 +64,7 @@ async function compile(services: HarnessServices, context: RunContext, text: Scr
       toolNames: services.toolNames,
       typeChecker: services.checker,
       principal,
+      queueWaitMs: limits.queueWaitMs,
     });
     if (!compiled.ok || !runsSavedScripts(services, compiled.script)) return compiled;
     return await linkSavedScripts(services, compiled.script, { app, principal, threadId: identity.threadId }, limits);

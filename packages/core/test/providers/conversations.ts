@@ -47,6 +47,17 @@ interface Calls {
   result: (id: string) => OutputItem[];
 }
 
+/** Names that a model may call whatever it was offered. Services refuse all but the first in a request. */
+export const ODD_NAMES = [
+  'getWeather',
+  'tools.getWeather',
+  'functions.getWeather:0',
+  'getWeather<|channel|>commentary',
+  'Grüße 😀',
+  ' ',
+  'x'.repeat(80),
+] as const;
+
 /** Results may be missing, and may come twice. */
 const results = fc.constantFrom<[number, ...number[]]>([1], [1], [1], [0], [2]);
 
@@ -54,21 +65,21 @@ const call: fc.Arbitrary<Calls> = fc
   .record({
     args: fc.constantFrom('{"city":"Oslo"}', '', '{"b":1,"a":[2]}', 'no JSON', '[1]'),
     odd: fc.constantFrom('', ':0', '.fn', '-ü', 'x'.repeat(80)),
+    name: fc.oneof(fc.constantFrom(...ODD_NAMES), fc.string({ minLength: 1, maxLength: 100 })),
     custom: fc.boolean(),
     image: fc.boolean(),
     answer: text,
     times: results,
   })
-  .map(({ args, odd, custom, image, answer, times: [times] }) => ({
+  .map(({ args, odd, name, custom, image, answer, times: [times] }) => ({
     said: ({ api, answerId, id }) => {
       const raw = custom && api === 'openai-responses';
       return [
         {
           type: 'function_call',
           id,
-          // A provider accepts the ids that it created itself.
-          call_id: callIdOf(id, odd, api),
-          name: raw ? 'run_script' : 'getWeather',
+          call_id: callIdOf(id, odd),
+          name: raw ? 'run_script' : name,
           arguments: raw ? `return ${JSON.stringify(args)}` : args,
           api,
           ...(answerId === undefined ? {} : { answer_id: answerId }),
@@ -86,8 +97,8 @@ const call: fc.Arbitrary<Calls> = fc
   }));
 
 const oddIds = new Map<string, string>();
-function callIdOf(id: string, odd: string, api: string): string {
-  const callId = api === 'openai-chat' ? `call_${id}` : `call_${id}${api === 'foreign' ? odd : ''}`;
+function callIdOf(id: string, odd: string): string {
+  const callId = `call_${id}${odd}`;
   oddIds.set(id, callId);
   return callId;
 }

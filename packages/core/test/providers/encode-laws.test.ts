@@ -168,10 +168,17 @@ describe('turns', () => {
     }
   });
 
-  test('calls of other formats that have the same id get one each', async () => {
-    const made: OutputItem = { type: 'function_call', id: 'c', call_id: 'call_0', name: 'getWeather', arguments: '{}' };
-    const conversation = [user('Go'), made, output(made, '1'), user('Go'), made, output(made, '2')];
+  test.each(['own', 'other'])('calls of the %s format that have the same id get one each', async (format) => {
     for (const api of APIS) {
+      const made: OutputItem = {
+        type: 'function_call',
+        id: 'c',
+        call_id: 'call_0',
+        name: 'getWeather',
+        arguments: '{}',
+        api: format === 'own' ? api : 'foreign',
+      };
+      const conversation = [user('Go'), made, output(made, '1'), user('Go'), made, output(made, '2')];
       const sent = await messagesOf(api, conversation);
       const ids = JSON.stringify(sent).match(/"call_0(?:_2)?"/gu);
       expect(ids).toEqual(['"call_0"', '"call_0"', '"call_0_2"', '"call_0_2"']);

@@ -208,10 +208,16 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
     responses([go, rs, oslo, rome, go, fco(1), fco(2)]),
   ],
   [
-    'responses: a tool that is not defined',
-    /the tool "other"/u,
+    'responses: calls without tools',
+    /defines no tools/u,
     PATHS.responses,
-    responses([go, { ...oslo, name: 'other' }, fco(1)]),
+    responses([go, oslo, fco(1)], { tools: [] }),
+  ],
+  [
+    'responses: an illegal name of a call',
+    /name: Invalid string/u,
+    PATHS.responses,
+    responses([go, { ...oslo, name: 'tools.add' }, fco(1)]),
   ],
   ['responses: reasoning that leads to nothing', /the item that follows/u, PATHS.responses, responses([go, rs, go])],
   [

@@ -9,6 +9,7 @@ import {
   type ScriptFailure,
   type ScriptPosition,
 } from '../../protocol/index.js';
+import { busyFailure } from '../../protocol/busy-failure.js';
 import { codeFrame } from '../../text/code-frame.js';
 import { missingNameAdvice } from '../../text/missing-names.js';
 import { mapGuestStack, placeText, type MappedStack } from './guest-stack.js';
@@ -67,13 +68,7 @@ export function endFailure(end: FailingEnd, sources: FailureSources): ScriptFail
         sources.script,
       );
     case 'busy':
-      return scriptFailure(
-        'HarnessBusyError',
-        `No sandbox became free within ${end.waitedMs} ms. Send the script again.`,
-        {
-          metadata: { waitedMs: end.waitedMs },
-        },
-      );
+      return busyFailure('sandbox', end.waitedMs);
     case 'unrestorable':
       return scriptFailure(
         'SuspensionError',

@@ -1,4 +1,7 @@
+import { sha256 } from '../../text/crypto.js';
 import type { PlannedAnswer } from './planned-answer.js';
+import { Name } from './read-wire.js';
+import { isJsonObject } from '../wire-values.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 /** The last answer of the server, and the messages that it answered. */
@@ -19,16 +22,22 @@ interface LastAnswer {
 export class Judge {
   #frozen: string | undefined;
   #lastAnswer: LastAnswer | undefined;
-  /** Names of the tools that the scenario calls. A request may lack these tools: the call is the model's mistake. */
-  readonly #calledTools = new Set<string>();
+  /** The prefix to which each thinking block of Anthropic Messages is bound, by the block. */
+  readonly #prefixes = new Map<string, string>();
 
-  /** @throws Violation with a sentence for the author of the request. */
-  judge(request: SeenRequest): readonly SeenMessage[] {
+  /**
+   * `mayChange`: the request may change what precedes its new messages.
+   *
+   * @throws Violation with a sentence for the author of the request.
+   */
+  judge(request: SeenRequest, mayChange = false): readonly SeenMessage[] {
+    this.#checkBinding(request);
+    if (mayChange) this.#beginOver();
     this.#checkFrozen(request);
     const fresh = this.#newMessages(request.messages);
     if (this.#lastAnswer !== undefined) checkEcho(fresh, this.#lastAnswer);
     checkPairs(request);
-    this.#checkTools(request);
+    checkTools(request);
     if (request.messages.at(-1)?.by !== 'other')
       throw new Violation(
         'The last message is from the assistant, so there is nothing to answer. End with a user message or a result.',
@@ -38,8 +47,10 @@ export class Judge {
   }
 
   /** Starts an answer. The returned function marks it as fully delivered. */
-  answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
-    for (const part of parts) if (part.type === 'call') this.#calledTools.add(part.name);
+  answering(request: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
+    const { messages } = request;
+    const prefix = prefixHashes(request).at(-1)!;
+    for (const part of echo) if (part.type === 'reasoning') this.#prefixes.set(part.blob, prefix);
     const given: LastAnswer = { messages, echo: withoutLooseReasoning(echo), whole: false };
     this.#lastAnswer = given;
     const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
@@ -51,6 +62,29 @@ export class Judge {
   /** Called if the next request does not contain the conversation so far. */
   beginAnew(): void {
     this.#lastAnswer = undefined;
+  }
+
+  #beginOver(): void {
+    this.beginAnew();
+    this.#frozen = undefined;
+  }
+
+  /**
+   * Source: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, as read on
+   * 2026-11-28.
+   */
+  #checkBinding(request: SeenRequest): void {
+    if (request.api !== 'anthropic-messages') return;
+    const hashes = prefixHashes(request);
+    for (const [index, { spoken }] of request.messages.entries()) {
+      const isMoved = (part: SpokenPart): boolean =>
+        part.type === 'reasoning' && (this.#prefixes.get(part.blob) ?? hashes[index]) !== hashes[index];
+      const block = spoken.findIndex(isMoved);
+      if (block !== -1)
+        throw new Violation(
+          `messages.${index}.content.${block}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation.`,
+        );
+    }
   }
 
   #checkFrozen({ frozen }: SeenRequest): void {
@@ -69,17 +103,22 @@ export class Judge {
       `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}. Send the earlier messages unchanged.`,
     );
   }
+}
 
-  #checkTools({ messages, tools }: SeenRequest): void {
-    for (const { spoken } of messages) {
-      for (const said of spoken) {
-        if (said.type !== 'call' || tools.has(said.name) || this.#calledTools.has(said.name)) continue;
-        throw new Violation(
-          `The conversation calls the tool "${said.name}", which the request does not define. Add the tool to the request.`,
-        );
-      }
-    }
-  }
+/** A hash of what precedes each message, and the answer: the system text, the tools and the earlier messages. */
+function prefixHashes({ frozen, messages }: SeenRequest): string[] {
+  const hashes = [sha256(frozen)];
+  for (const { json } of messages) hashes.push(sha256(hashes.at(-1) + json));
+  return hashes;
+}
+
+/** Services refuse a conversation with calls if the request offers no tools. The calls may name other tools. */
+function checkTools({ messages, tools }: SeenRequest): void {
+  const call = messages.flatMap(({ spoken }) => spoken).find(({ type }) => type === 'call');
+  if (call?.type !== 'call' || tools.size > 0) return;
+  throw new Violation(
+    `The conversation calls the tool "${call.name}", but the request defines no tools. Add the tools to the request.`,
+  );
 }
 
 /** Drops reasoning at the end of an answer: a request must not send back reasoning that no item follows. */
@@ -122,11 +161,20 @@ function endsAtScript(said: readonly SpokenPart[], echo: readonly SpokenPart[]):
 
 function isSame(said: SpokenPart, given: SpokenPart | undefined, whole: boolean): boolean {
   if (given === undefined || said.type !== given.type) return false;
-  // The formats have no call without arguments: clients send an empty object.
-  if (said.type === 'call' && given.type === 'call' && given.arguments.trim() === '' && said.arguments === '{}')
-    return said.id === given.id && said.name === given.name;
+  if (said.type === 'call' && given.type === 'call') return isSameCall(said, given);
   if (said.type === 'text' && given.type === 'text' && !whole) return given.text.startsWith(said.text);
   return JSON.stringify(said) === JSON.stringify(given);
+}
+
+type SpokenCall = Extract<SpokenPart, { type: 'call' }>;
+
+/** A name, an id or arguments that no request may contain come back as legal ones. */
+function isSameCall(said: SpokenCall, given: SpokenCall): boolean {
+  return (
+    (said.id === given.id || !Name.safeParse(given.id).success) &&
+    (said.name === given.name || !Name.safeParse(given.name).success) &&
+    (said.arguments === given.arguments || (!isJsonObject(given.arguments) && isJsonObject(said.arguments)))
+  );
 }
 
 /** Each call has one result, directly after the answer that made it, in the order of the calls. */
