@@ -233,7 +233,9 @@ export class AgentRun {
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
     for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
     const adopted = this.#adopt(lost, run.itemIds);
-    const open = openCalls(this.#log.items).filter(({ id, script_id }) => run.itemIds.has(id) || adopted.has(script_id));
+    const open = openCalls(this.#log.items).filter(
+      ({ id, script_id }) => run.itemIds.has(id) || adopted.has(script_id),
+    );
     const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
     for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, how);
     await this.#recoverLost(

@@ -42,11 +42,7 @@ const SUSPENDED =
  * The output that replaces a call's missing result when the conversation continues without that result. `operations`:
  * what the store knows of the script's calls.
  */
-export function closingOutput(
-  call: OpenCall,
-  hasStarted = false,
-  operations: readonly Operation[] = [],
-): OutputItem {
+export function closingOutput(call: OpenCall, hasStarted = false, operations: readonly Operation[] = []): OutputItem {
   const { call_id } = call;
   const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;
   if (call.type === 'function_call')

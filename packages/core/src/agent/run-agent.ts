@@ -142,7 +142,11 @@ export function startedPart(options: RunAgentOptions): RunPart {
       method: 'runAgent',
       expected: 'the input as text, or as items',
     });
-  return { options, input: items, start: (run) => run.start(items as readonly OutputItem[], { toolChoice, mayHaveBegun }) };
+  return {
+    options,
+    input: items,
+    start: (run) => run.start(items as readonly OutputItem[], { toolChoice, mayHaveBegun }),
+  };
 }
 
 /**

@@ -40,7 +40,8 @@ describeWithPostgres('over PostgreSQL', () =>
         const effects = join(folder, 'effects');
         const redis = await OwnRedis.start();
         const store = await newSchemaUrl();
-        const start = () => startServer(folder, { store, events: redis.url(), roles: ['api', 'worker', 'persistence'] });
+        const start = () =>
+          startServer(folder, { store, events: redis.url(), roles: ['api', 'worker', 'persistence'] });
         const first = await start();
         const body = { prompt: JSON.stringify({ steps }), agentId: 'caller' };
         const { runId } = (await first.client!.call('POST', '/api/v2/submit', body)).body as { runId: string };

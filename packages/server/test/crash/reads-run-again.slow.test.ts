@@ -64,7 +64,10 @@ describeWithPostgres('over PostgreSQL', () => {
     const { stores, log: events, scripts } = database;
     const runId = await leaveRun(stores, { startTime: '1', bootId: 'another boot', hostname: 'elsewhere' });
     const server = await openTestServer({ stores, events, scripts: scripts! });
-    expect(await recoveredOutput({ ...server, stores, events }, runId)).toMatchObject({ status: 'completed', result: 42 });
+    expect(await recoveredOutput({ ...server, stores, events }, runId)).toMatchObject({
+      status: 'completed',
+      result: 42,
+    });
     await database.close();
   });
 });

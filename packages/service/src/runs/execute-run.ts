@@ -159,7 +159,15 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
     const choice = toolChoice === undefined ? {} : { toolChoice };
     // A run that an earlier process claimed may have begun, although the event log has lost its events.
     const mayHaveBegun = run.epoch > 1;
-    return startedPart({ ...common, ...choice, input: [...input, ...turn.input], mayHaveBegun, runId, threadId, turnId });
+    return startedPart({
+      ...common,
+      ...choice,
+      input: [...input, ...turn.input],
+      mayHaveBegun,
+      runId,
+      threadId,
+      turnId,
+    });
   }
   const resumed = { ...common, events: held.earlier };
   if (held.state.done === undefined) {

@@ -135,10 +135,7 @@ export class ThreadRuns {
     await this.#execute(waiting ?? { ...(await this.#createForScript(script.scriptId)), script }, watch);
   }
 
-  async #execute(
-    { script, history: later, ...claimed }: Work,
-    { signal, onEvent }: RunWatch,
-  ): Promise<void> {
+  async #execute({ script, history: later, ...claimed }: Work, { signal, onEvent }: RunWatch): Promise<void> {
     const events: StreamEvent[] = [];
     const held = await this.#hold(claimed.run, (event) => {
       events.push(event);

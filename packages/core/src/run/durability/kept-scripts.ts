@@ -201,9 +201,7 @@ export async function scriptsOfRun(
     const { scripts } = await keeping.leases.store.journal.list({ runId });
     const others = scripts.filter((script) => script.principal === principal && !except.has(script.scriptId));
     const found = await Promise.all(others.map(({ scriptId }) => inspectScript(services, scriptId)));
-    return found
-      .filter((script) => script !== undefined)
-      .toSorted((one, other) => one.startedAtMs - other.startedAtMs);
+    return found.filter((script) => script !== undefined).toSorted((one, other) => one.startedAtMs - other.startedAtMs);
   } catch (error) {
     throw new StoreUnavailableError(storeFailure(error), { cause: error });
   }

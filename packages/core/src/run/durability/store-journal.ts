@@ -34,11 +34,7 @@ interface JournalScript {
   readonly callId?: string | undefined;
 }
 
-export function listedAs({
-  identity,
-  principal,
-  sink,
-}: Pick<RunContext, 'identity' | 'principal' | 'sink'>): ListedAs {
+export function listedAs({ identity, principal, sink }: Pick<RunContext, 'identity' | 'principal' | 'sink'>): ListedAs {
   const { runId, rootRunId = runId } = sink.identity ?? {};
   return { threadId: identity.threadId, runId: rootRunId, principal };
 }

@@ -173,7 +173,18 @@ function associatedData(header: SuspensionHeader, keyId: string): Buffer {
   const { kind, version, scriptId, epoch, principal, threadId, runId, createdAtMs, images } = header;
   // defence: header-is-sealed-in
   return Buffer.from(
-    JSON.stringify([kind, version, scriptId, epoch, principal ?? null, threadId, runId ?? null, createdAtMs, images, keyId]),
+    JSON.stringify([
+      kind,
+      version,
+      scriptId,
+      epoch,
+      principal ?? null,
+      threadId,
+      runId ?? null,
+      createdAtMs,
+      images,
+      keyId,
+    ]),
   );
 }
 
