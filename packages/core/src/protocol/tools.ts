@@ -28,6 +28,11 @@ export interface ToolCallContext {
   /** Reports progress to the user. */
   readonly progress: (message: string) => void;
   /**
+   * Adds a warning to the outcome of the script, which the model reads, such as that the result differs from its
+   * declaration. Undefined if the caller is not a harness.
+   */
+  readonly warn?: ((message: string) => void) | undefined;
+  /**
    * Emits a chunk of the call's output while a detached task runs, so that `tools.spawn.read` can return the chunk
    * before the task ends. Undefined if the call is not a detached task.
    */

@@ -22,6 +22,14 @@ const RESTARTED = {
     'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
 
+/** The origin of an answer. It decides whether a later request may contain the answer’s reasoning, whose items store it. */
+export interface AnswerOrigin {
+  /** The model that the request named. */
+  readonly model?: string | undefined;
+  /** The hash of what preceded the answer. */
+  readonly prefix?: string | undefined;
+}
+
 type ItemType = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_code_output';
 
 type ItemDone = Extract<EventPayload, { type: 'item_done' }>;
@@ -47,6 +55,7 @@ const TEXT_MEMBER = {
 export class AnswerWriter {
   readonly api: ProviderApi;
   readonly #prefix: string;
+  readonly #origin: Members;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
   /** Keys of the finished calls: wire id, name and arguments. */
@@ -58,9 +67,10 @@ export class AnswerWriter {
   #usage: Usage | undefined;
   #usageJson: string | undefined;
 
-  constructor(api: ProviderApi, prefix: string) {
+  constructor(api: ProviderApi, prefix: string, origin: AnswerOrigin = {}) {
     this.api = api;
     this.#prefix = prefix;
+    this.#origin = { ...origin };
   }
 
   get isEnded(): boolean {
@@ -97,7 +107,7 @@ export class AnswerWriter {
   }
 
   reasoning(): ItemWriter {
-    return this.#openItem('reasoning', {});
+    return this.#openItem('reasoning', this.#origin);
   }
 
   /** Starts a call. A call without an id, or with an id that this answer already used, gets a new id. */
@@ -114,7 +124,7 @@ export class AnswerWriter {
    * position.
    */
   opaque(native: Members): ItemWriter {
-    return this.#openItem('reasoning', { native });
+    return this.#openItem('reasoning', { ...this.#origin, native });
   }
 
   /** Starts an item for code that the provider runs. `native` is stored and sent back as in `opaque`. */

@@ -48,6 +48,8 @@ export function createFacade(options: FacadeOptions): Facade {
   return new CallFacade(options);
 }
 
+/** Maximum characters of a tool's warning. */
+const MAX_WARNING_LENGTH = 2_000;
 const MAX_PROGRESS_LENGTH = 2_000;
 /** Maximum number of times that a call is asked about again because it changed after its approval. */
 const MAX_CHANGES = 3;
@@ -364,6 +366,13 @@ class CallFacade implements Facade, CallReporter {
   output(record: CallRecord, text: unknown): void {
     if (record.state !== 'executing' || typeof text !== 'string' || text === '') return;
     record.call.task?.addOutput(text);
+  }
+
+  warn({ state, call }: CallRecord, message: unknown): void {
+    if (state !== 'executing' || typeof message !== 'string') return;
+    const { line, column } = call;
+    const text = message.slice(0, MAX_WARNING_LENGTH);
+    this.#options.listener.noteAdded?.({ severity: 'warning', code: 'tool-warning', message: text, line, column });
   }
 
   progress(record: CallRecord, message: unknown): void {
