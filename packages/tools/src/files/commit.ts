@@ -88,7 +88,12 @@ export function changeCause({
   scriptId,
   callId,
 }: Omit<LockCaller, 'signal'> & Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
-  return { signal, principal, queueWaitMs, ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }) };
+  return {
+    signal,
+    principal,
+    queueWaitMs,
+    ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }),
+  };
 }
 
 /** Makes all changes or none. Their targets must differ. Rejects with a ToolCallError. */
