@@ -649,7 +649,8 @@ describe('detached tasks', () => {
   });
 
   it('that waited for a decision when their script ended were never started', async () => {
-    const outcome = await open({ expose: { spawn: true } }).runScript(
+    // A user who is asked can still decide later.
+    const outcome = await open({ expose: { spawn: true }, approvals: undefined }).runScript(
       'tools.spawn.exec("note", { text: "a" }).done.catch(() => {}); return 1',
     );
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ status: 'not_started' }] });

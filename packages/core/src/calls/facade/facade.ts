@@ -441,9 +441,10 @@ class CallFacade implements Facade, CallReporter {
   #finishCompleted(record: CallRecord, result: unknown): void {
     if (record.isSettled) return;
     const checked = checkResult(record.tool, result, this.#options.context.limits);
+    // defence: refused-results-in-turns
+    this.#turns.use(checked.ok ? checked.json.length : Number.POSITIVE_INFINITY);
     if (checked.ok) {
       const { json, value } = checked;
-      this.#turns.use(json.length);
       const { services, context } = this.#options;
       // Instead of the result of a tool with `savedScript`, the script receives the result of the saved script.
       const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;

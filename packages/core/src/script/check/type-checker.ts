@@ -165,6 +165,7 @@ const MAX_SENTENCES = 3;
 const MAX_SENTENCE = 300;
 const MAX_SIGNATURE = 600;
 const MAX_NAMES = 5;
+const MAX_PATH = 500;
 
 /** A diagnostic to report. */
 interface WeighedDiagnostic {
@@ -351,7 +352,10 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
 
 /** The names between `tools` and the name that begins at the offset. */
 function namespaceBefore(offset: number, source: string): string {
-  const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
+  const path =
+    /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(
+      source.slice(Math.max(0, offset - MAX_PATH), offset),
+    )?.[1] ?? '';
   return path.replace(/[\s!]/gu, '').slice(1);
 }
 
