@@ -362,7 +362,11 @@ describe('a callback that decides', () => {
   });
 
   it.each(['await sleep(1);', ''])('is asked twice, and the script waits for both decisions: %s', async (between) => {
-    const options = { approvals: () => new Promise<never>(() => {}), suspendAfterMs: 300, limits: { timeoutMs: 5_000 } };
+    const options = {
+      approvals: () => new Promise<never>(() => {}),
+      suspendAfterMs: 300,
+      limits: { timeoutMs: 5_000 },
+    };
     suspended(
       await open(options).runScript(
         `const first = tools.note({ text: "a" }); ${between} return await Promise.all([first, tools.note({ text: "b" })]);`,
