@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from './limits.js';
+
 /** The principal of an item that waits for a shared stage, and how long the item may wait, in ms. */
 export interface Turn {
   readonly principal: string | undefined;
@@ -39,7 +41,7 @@ export class FairQueue<Item> {
     if (queue === undefined) this.#queues.set(key, [item]);
     else queue.push(item);
     // defence: waits-are-limited
-    const timer = setTimeout(() => this.#refuse(item), waitMs);
+    const timer = setTimeout(() => this.#refuse(item), Math.min(waitMs, MAX_TIMER_MS));
     this.#places.set(item, { principal: key, waitMs, since: performance.now(), timer, refuse });
     // defence: queue-is-bounded
     if (this.size > this.#capacity) this.#refuseOne();

@@ -11,7 +11,7 @@ import {
   type Outcome,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
-import { abortReason, type ScriptStart } from '../calls/session/index.js';
+import { abortReason } from '../calls/session/index.js';
 import { abortedCall, endOfAborted, unknownEndMessage } from '../calls/facade/index.js';
 import { runCompiledScript } from './script-runner.js';
 import type { HarnessServices } from './script-run.js';
@@ -119,12 +119,6 @@ async function runCallingScript(services: HarnessServices, given: RunContext, ca
 export function callContext(context: RunContext, callId: string, call: JsonObject = {}): RunContext {
   const sink = sinkOfCall(context.sink, callId);
   return Object.freeze({ ...context, mode: 'enabled', context: call, sink, isInAnswer: false });
-}
-
-/** Returns the call that a stored script makes. */
-export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): { name: string; input: JsonValue } {
-  const { call } = JSON.parse(contextJson) as { call: { path: string[]; args: JsonValue[] } };
-  return { name: call.path.join('.'), input: call.args[0] ?? {} };
 }
 
 /** Sets the call's own id in the events of a saved call. */

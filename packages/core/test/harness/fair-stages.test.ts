@@ -73,6 +73,7 @@ describe.each(['error', 'off'] as const)('with typecheck %s', (typecheck) => {
 
   it('a script that gets no turn of the compiler in time is refused as busy', async () => {
     const harness = openHarness({ tools: [], typecheck, limits: { queueWaitMs: 0 } });
+    await harness.warm();
     const outcomes = await Promise.all(
       Array.from({ length: 5 }, (_, number) => harness.runScript(`return ${number};`, { principal: 'ada' })),
     );

@@ -43,6 +43,14 @@ describe('a check', () => {
     expect(await codes(open(), 'return (await tools.read({ path: 1 })).sise')).toEqual([2322, 2339]);
   });
 
+  it('does not wait too long because the process starts', async () => {
+    const pool = open();
+    const answers = await Promise.all(
+      [1, 2, 3].map((value) => pool.check(TOOLS, wrapped(`return ${value}`), { principal: undefined, waitMs: 0 })),
+    );
+    expect(answers.map(({ type }) => type)).toEqual(['checked', 'checked', 'checked']);
+  });
+
   it('counts positions in UTF-16 units', async () => {
     const script = 'const s = "äöü🎉"; return await tools.read({ path: 1 });';
     const answer = await open().check(TOOLS, wrapped(script), TURN);

@@ -1,5 +1,4 @@
 import { totalmem } from 'node:os';
-import { MAX_TIMER_MS } from '../../protocol/index.js';
 import { FairQueue } from '../../protocol/fair-queue.js';
 import type { LiveRun } from './live-run.js';
 import type { WorkerThread } from './worker-thread.js';
@@ -99,7 +98,7 @@ export class SlowLane {
   want(run: LiveRun): void {
     const { principal, limits } = run.job;
     const { queueWaitMs } = limits;
-    const waitMs = isNew(run) ? queueWaitMs : Math.min(MAX_TIMER_MS, run.wallMs + queueWaitMs);
+    const waitMs = isNew(run) ? queueWaitMs : run.wallMs + queueWaitMs;
     this.#turns.add(run, { principal, waitMs }, (waitedMs) => this.#host.expire(run, waitedMs));
     this.serve();
   }

@@ -114,8 +114,11 @@ export class CheckPool {
     });
   }
 
+  /** The time in which a process starts, or reads the declarations, does not count as a wait. */
   #enqueue(job: Job): void {
-    this.#queue.add(job, job.turn, () => job.resolve(busyAnswer(job)));
+    const isOpen = this.#seats.some(({ process }) => process?.isOpen(job.toolSet.name));
+    const turn = { ...job.turn, waitMs: job.turn.waitMs + (isOpen ? 0 : OPEN_MS) };
+    this.#queue.add(job, turn, () => job.resolve(busyAnswer(job)));
   }
 
   /**

@@ -29,11 +29,14 @@ export class CompileThread {
     return this.#restarts;
   }
 
-  /** Never rejects. */
-  run(request: CompileRequest, turn: Turn): Promise<ThreadResult> {
+  /** Never rejects. The time in which the thread starts does not count as a wait. */
+  run(request: CompileRequest, { principal, waitMs }: Turn): Promise<ThreadResult> {
     return new Promise((resolve) => {
       if (this.#state.name === 'closed') return resolve({ type: 'closed' });
-      this.#queue.add({ request, resolve }, turn, (waitedMs) => resolve({ type: 'late', waitedMs }));
+      const startMs = this.#state.name === 'none' || this.#state.name === 'starting' ? START_MS : 0;
+      this.#queue.add({ request, resolve }, { principal, waitMs: waitMs + startMs }, (waitedMs) =>
+        resolve({ type: 'late', waitedMs }),
+      );
       this.#advance();
     });
   }
