@@ -46,6 +46,8 @@ export interface ToolCallContext {
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
+  /** Maximum time in ms that a tool should wait for a turn where calls of several principals wait. */
+  readonly queueWaitMs?: number | undefined;
 }
 
 /** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */

@@ -1,5 +1,6 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
-import { isJsonObject, wireJson, type Members, type WireFailure } from './wire-values.js';
+import { hostedCallId, hostedResultId } from './hosted-pairs.js';
+import { isJsonObject, wireJson, wireMembers, wireName, type Members, type WireFailure } from './wire-values.js';
 
 /** The supported wire formats. */
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -58,6 +59,8 @@ export class AnswerWriter {
   readonly #origin: Members;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
+  /** The names and items of the hosted calls without a result, by the wire's id. */
+  readonly #hostedCalls = new Map<string, { readonly itemId: string; readonly name: string }>();
   /** Keys of the finished calls: wire id, name and arguments. */
   readonly #doneCalls = new Set<string>();
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
@@ -142,6 +145,13 @@ export class AnswerWriter {
       this.#write({ type: 'item_update', item_id: this.#lastDone, changes: { ...changes } });
   }
 
+  /** Reports a failure of a part of the answer to users, as an item of its own. */
+  report(code: string, message: string): void {
+    const item_id = `${this.#prefix}_item_${this.#items++}`;
+    this.#write({ type: 'item_start', item_id, item_type: 'error' });
+    this.#write({ type: 'item_error', item_id, code, message });
+  }
+
   usage(usage: Usage | undefined): void {
     const json = usage === undefined ? undefined : wireJson(usage);
     if (usage === undefined || json === this.#usageJson) return;
@@ -192,13 +202,32 @@ export class AnswerWriter {
       this.#write(written);
       if (open) return;
       this.#open.delete(item);
-      if (written.type === 'item_done') this.#lastDone = id;
+      if (written.type === 'item_done') this.#noteDone(written);
       // A cancelled call frees its id for its replacement.
       if (written.type !== 'item_done') this.#callIds.delete(String(members.call_id));
     });
     this.#open.add(item);
     this.#write({ type: 'item_start', item_id: id, item_type: type, initial });
     return item;
+  }
+
+  #noteDone({ item_id: itemId, final_item: item }: ItemDone): void {
+    this.#lastDone = itemId;
+    if (item.type !== 'reasoning') return;
+    const native = wireMembers(item.native);
+    const call = hostedCallId(native);
+    const name = wireName(native.name) ?? String(native.type);
+    if (call !== undefined) this.#hostedCalls.set(call, { itemId, name });
+    this.#hostedCalls.delete(hostedResultId(native) ?? '');
+  }
+
+  /** Marks and reports the hosted calls whose results the interrupted answer lacks. */
+  #loseHostedCalls(): void {
+    for (const { itemId, name } of this.#hostedCalls.values()) {
+      this.#write({ type: 'item_update', item_id: itemId, changes: { lost: true } });
+      const message = `The answer was interrupted before the provider sent the result of its call "${name}". Send the prompt again.`;
+      this.report('HostedCallLost', message);
+    }
   }
 
   /** Cancels a finished call that has no name or that the answer already contains. */
@@ -229,6 +258,7 @@ export class AnswerWriter {
     if (this.isEnded) return;
     this.start();
     for (const item of this.#open) item.finishCut();
+    if (status !== 'completed' && members.incomplete_reason !== 'paused') this.#loseHostedCalls();
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
     this.#write({ ...members, type: 'response_done', status, ...usage });
     this.#state = 'ended';

@@ -113,6 +113,7 @@ export function callContext(
     // defence: tasks-run-no-saved-scripts
     savedScripts: detached === true && savedScripts !== undefined ? { ...savedScripts, linked: [] } : savedScripts,
     maxOutputBytes: run.limits.maxToolOutputBytes,
+    queueWaitMs: run.limits.queueWaitMs,
     covers: record.approved?.covers,
     [READ_SIGNAL]: () => record.signal,
   };
