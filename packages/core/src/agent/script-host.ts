@@ -55,7 +55,8 @@ export function hostOver(conditions: ScriptConditions, detect: Parameters<Harnes
  */
 export function settledOutcome({ log, interruption }: ScriptConditions, ended: Outcome): Outcome {
   // defence: a-failing-store-stops-the-run
-  if (ended.status === 'failed' && isInterruptedByStore(ended.error)) throw new StoreUnavailableError(ended.error.message);
+  if (ended.status === 'failed' && isInterruptedByStore(ended.error))
+    throw new StoreUnavailableError(ended.error.message);
   const outcome = interruption.runOutcome(ended);
   if (!interruption.isInterrupted) return outcome;
   const { scriptId } = outcome;
