@@ -63,12 +63,11 @@ describe('a hostile list of tools', () => {
     });
     const { status, call, harness, assertAllWork } = await beside('schemas', {}, { REMOTE: remote });
     const skipped = Object.fromEntries(status().skipped.map(({ name, reason }) => [name, reason]));
-    expect(Object.keys(skipped)).toEqual(expect.arrayContaining(['remote', 'local', 'list', 'word', 'huge', 'deep']));
+    expect(Object.keys(skipped).toSorted()).toEqual(['deep', 'deepish', 'huge']);
     expect(skipped).toMatchObject({
       deep: 'its definition is nested more than 100 levels deep',
       deepish: 'its definition is nested more than 100 levels deep',
       huge: expect.stringContaining('more than 262144 characters'),
-      word: 'its input schema is not an object',
     });
     const attempts = await Promise.all([
       call('cyclic', { next: { next: { next: 7 } } }),
@@ -76,6 +75,7 @@ describe('a hostile list of tools', () => {
       call('redos', { a: `${'a'.repeat(40)}!` }),
       call('proto', JSON.parse('{"__proto__":"x","constructor":"y"}') as object),
       call('output'),
+      ...['remote', 'local', 'list', 'word'].map((name) => call(name, { a: 1 })),
     ]);
     expect(attempts.map(({ status: end }) => end)).not.toContain('unknown');
     expect(harness.declarations()).not.toContain('etc/passwd');

@@ -33,7 +33,7 @@ export class McpServer {
   };
   #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
-  #madeTools: { tools: readonly Tool[]; skipped: readonly SkippedTool[] } = { tools: [], skipped: [] };
+  #madeTools: ReturnType<typeof serverTools> = { tools: [], skipped: [], notes: [] };
 
   constructor(config: ServerConfig, options: McpServerOptions) {
     this.name = config.name;
@@ -81,6 +81,7 @@ export class McpServer {
       protocolVersion: client?.getNegotiatedProtocolVersion(),
       tools: this.tools.map(({ name }) => name),
       skipped: [...this.#listing.skipped, ...this.#madeTools.skipped],
+      notes: this.#madeTools.notes,
       untrusted: this.#untrustedTools,
       incomplete: this.#listing.incomplete,
     };

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { defineTool, type Tool, type ToolCallContext } from '@toolscript/core';
+import { defineTool, type DefinedTool, type Tool, type ToolCallContext } from '@toolscript/core';
 import { isRecord } from '@toolscript/core/internal';
 import type { ValidationResult } from '@toolscript/core/protocol';
 import type { ServerConfig, ToolAction } from '../configuration/server-config.js';
 import { thrownMessage, oneLine, plainLines } from '../connection/readable.js';
 import { readResult, type OutputProblem } from './call-result.js';
-import type { SkippedTool, ToolDefinition } from './definition.js';
+import type { ToolNotes, SkippedTool, ToolDefinition } from './definition.js';
 import type { ImageCache } from './image-cache.js';
 import { readableSchema } from './readable-schema.js';
 import { scriptNames } from './script-names.js';
@@ -32,10 +32,11 @@ const MAX_DESCRIPTION_LENGTH = 8_000;
 export function serverTools(
   definitions: readonly ToolDefinition[],
   options: ServerToolsOptions,
-): { tools: Tool[]; skipped: SkippedTool[] } {
+): { tools: Tool[]; skipped: SkippedTool[]; notes: ToolNotes[] } {
   const names = scriptNames(definitions.map(({ name }) => name));
   const tools: Tool[] = [];
   const skipped: SkippedTool[] = [];
+  const notes: ToolNotes[] = [];
   for (const definition of definitions) {
     const { name } = definition;
     const action = actionFor(name, options.config);
@@ -43,12 +44,14 @@ export function serverTools(
     if (action === 'block') continue;
     const scriptName = `mcp.${options.namespace}.${names.get(name)}`;
     try {
-      tools.push(serverTool(scriptName, action, definition, options));
+      const tool = serverTool(scriptName, action, definition, options);
+      tools.push(tool);
+      if (tool.notes.length > 0) notes.push({ name, notes: tool.notes.map((note) => oneLine(note, 300)) });
     } catch (error) {
       skipped.push({ name, reason: oneLine(thrownMessage(error), 500).replace(/[.]$/u, '') });
     }
   }
-  return { tools, skipped };
+  return { tools, skipped, notes };
 }
 
 /** The user's rule for a tool; undefined if the annotations decide. */
@@ -61,10 +64,10 @@ function serverTool(
   action: Exclude<ToolAction, 'block'> | undefined,
   definition: ToolDefinition,
   { config, call, images }: ServerToolsOptions,
-): Tool {
+): DefinedTool {
   const { annotations, inputSchema, outputSchema, description, title } = definition;
   const hints = config.trustAnnotations ? annotations : {};
-  const make = (output: object | undefined): Tool => {
+  const make = (output: object | undefined): DefinedTool => {
     const outputProblem = output && outputCheck(name, output);
     const tool = defineTool(
       {
@@ -83,7 +86,8 @@ function serverTool(
           return value;
         },
       },
-      { namespace: 'mcp' },
+      // One wrong part of a schema must not hide the whole tool: the server checks that part itself.
+      { namespace: 'mcp', skipFlaws: true },
     );
     // The call has run, so a result that is not as declared is a warning.
     return Object.freeze({ ...tool, validateOutput: (value: unknown) => ({ ok: true, value }) as ValidationResult });
@@ -101,7 +105,7 @@ function serverTool(
 function outputCheck(name: string, schema: object): OutputProblem {
   const { validateOutput } = defineTool(
     { name, description: '', outputSchema: schema, execute: () => undefined as never },
-    { namespace: 'mcp' },
+    { namespace: 'mcp', skipFlaws: true },
   );
   return (value) => {
     const validated = validateOutput(value);

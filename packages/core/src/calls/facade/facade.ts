@@ -269,7 +269,7 @@ class CallFacade implements Facade, CallReporter {
   #askWith(record: CallRecord, value: JsonValue): void {
     record.inputJson = JSON.stringify(value);
     record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);
-    this.#table.move(record, 'deciding');
+    this.#moveTo(record, 'deciding');
     this.#askAbout(record);
   }
 
@@ -283,6 +283,7 @@ class CallFacade implements Facade, CallReporter {
     const startedAtMs = Math.max(0, this.#options.nowMs());
     const record = new CallRecord(call, tool, deepFreeze(input), inputJson, startedAtMs, deliver);
     this.#table.add(record);
+    this.#noteWaiting();
     return record;
   }
 
@@ -512,7 +513,7 @@ class CallFacade implements Facade, CallReporter {
     return call.detached === true ? this.#taskQueue : this.#queue;
   }
 
-  #moveTo(record: CallRecord, state: 'awaiting_approval' | 'over_budget' | 'queued'): void {
+  #moveTo(record: CallRecord, state: 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued'): void {
     this.#table.move(record, state);
     this.#noteWaiting();
   }
