@@ -73,7 +73,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#needsSameId(chunk.choice) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
     const { delta, finishReason } = chunk.choice;
     this.#readDelta(delta);
-    // Content after a reason shows that the answer goes on.
+    // Content after a reason shows that the answer continues.
     if (finishReason !== undefined || saysSomething(delta)) this.#finishReason = finishReason;
   }
 
