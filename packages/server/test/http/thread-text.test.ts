@@ -1,3 +1,4 @@
+import { textSlices } from '#server/http/text-slices.js';
 import { threadText } from '#server/http/thread-text.js';
 import { describe, expect, it } from 'vitest';
 
@@ -24,7 +25,7 @@ describe('the text of a long thread', () => {
     };
     setImmediate(pass);
     const slices: string[] = [];
-    for await (const slice of threadText({ readItems }, THREAD, 'full')) {
+    for await (const slice of textSlices(threadText({ readItems }, THREAD, 'full'))) {
       slices.push(slice);
       expect(slice.length).toBeLessThan(80_000);
       expect(passed).toBeGreaterThanOrEqual(slices.length - 1);
@@ -40,7 +41,7 @@ describe('the text of a long thread', () => {
 
   it('of a thread without turns is whole, too', async () => {
     const slices: string[] = [];
-    for await (const slice of threadText({ readItems: async () => ({ turns: [] }) }, THREAD, 'summary'))
+    for await (const slice of textSlices(threadText({ readItems: async () => ({ turns: [] }) }, THREAD, 'summary')))
       slices.push(slice);
     expect(JSON.parse(slices.join(''))).toMatchObject({ threadId: 't', items: [], runs: [] });
   });

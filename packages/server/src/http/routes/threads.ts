@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { present } from '@toolscript/core/internal';
 import type { Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -8,6 +7,7 @@ import { deleteThread } from '@toolscript/service';
 import { notFoundProblem } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageSchema, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
+import { sendSlices } from '../text-slices.js';
 import { threadText } from '../thread-text.js';
 import { threadView } from '../views.js';
 
@@ -58,10 +58,7 @@ function readingRoutes(app: Routes, service: Service): void {
     handler: async (request, reply) => {
       const text = threadText(threads, await ownThread(service, request), request.query.operations);
       service.streams.addResponse(request.caller, reply);
-      return reply
-        .type('application/json; charset=utf-8')
-        .serializer((body: unknown) => body as string)
-        .send(Readable.from(text) as never);
+      return sendSlices(reply, text);
     },
   });
 }
