@@ -3,6 +3,7 @@ import type { LoadImage } from '../history/index.js';
 import { generateEvents } from '../answer/index.js';
 import {
   ToolscriptUsageError,
+  type EventPayload,
   type FunctionTool,
   type HarnessMode,
   type ModelProvider,
@@ -20,7 +21,7 @@ import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun, namedScripts } from './interrupted-run.js';
 import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
-import { ScriptInterruption, type ScriptConditions } from './script-host.js';
+import { reportsFailedStore, ScriptInterruption, type ScriptConditions } from './script-host.js';
 import { nonceOfItem } from './script-nonce.js';
 import { answersIn, spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
@@ -318,7 +319,8 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
   const agent = agentFor(provider, defineAgent(options.agent));
   const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
-  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds: interruption.withholds });
+  const withholds = (payload: EventPayload) => reportsFailedStore(payload) || interruption.withholds(payload);
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const nonce = agent.carrier === 'text' ? conversationNonce(options, mode, input) : undefined;
   const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);

@@ -1,5 +1,6 @@
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import {
+  isInterruptedByStore,
   scriptFailure,
   type ApprovalRequest,
   type ErrorCode,
@@ -29,6 +30,8 @@ export interface PendingCall {
   /** The sealed suspension, for a harness without a store. */
   suspension: string;
   pendingApprovals: ApprovalRequest[];
+  /** True: the store of scripts has interrupted the call, whose decision is not pending. */
+  isInterruptedByStore?: boolean | undefined;
 }
 
 const JAVASCRIPT = `(async()=>{"use strict";
@@ -99,6 +102,7 @@ async function callSavedScript(
   if (end === undefined || (end.operations.length === 0 && isAborted(services, context)))
     return callOnce(services, context, call);
   const operation = savedCallOperation(services, context, end, call);
+  if (end.status === 'failed' && isInterruptedByStore(end.error)) return { ...operation, isInterruptedByStore: true };
   if (end.status !== 'suspended') return operation;
   const { scriptId, suspension, pendingApprovals } = end;
   return { ...operation, scriptId, suspension, pendingApprovals: callRequests(pendingApprovals, call) };

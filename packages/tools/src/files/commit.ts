@@ -16,7 +16,7 @@ import type { RecordCause } from './change-records.js';
 import { sha256 } from './content-hash.js';
 import type { FileChange, Permissions } from './file-change.js';
 import { recordChange } from './record-change.js';
-import type { LockCaller } from './fair-lock.js';
+import { MAX_WAIT_MS, type LockCaller } from './fair-lock.js';
 import { withLocks } from './place-locks.js';
 import { ioFailure, openFolder, openSubfolder, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
@@ -80,18 +80,21 @@ export interface ChangeCause extends LockCaller {
   readonly emptiedFolders?: readonly string[] | undefined;
 }
 
-/** The cause of a tool's change. A call without a script has no name under which its change could be undone. */
+/**
+ * The cause of a tool's change. A call without a script has no name under which its change could be undone. The many
+ * calls that a script makes at once wait for one another, so they wait longer than a script for its turn.
+ */
 export function changeCause({
   signal,
   principal,
-  queueWaitMs,
+  queueWaitMs = 0,
   scriptId,
   callId,
 }: Omit<LockCaller, 'signal'> & Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
   return {
     signal,
     principal,
-    queueWaitMs,
+    queueWaitMs: Math.max(queueWaitMs, MAX_WAIT_MS),
     ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }),
   };
 }
