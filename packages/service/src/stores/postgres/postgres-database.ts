@@ -172,7 +172,8 @@ export class PostgresDatabase implements TableCalls {
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
         if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
-        if (isOver || !(isLostConnection(error) || isCrowded(error) || isOnStandby(error))) throw describePostgresFault(error, this.place);
+        if (isOver || !(isLostConnection(error) || isCrowded(error) || isOnStandby(error)))
+          throw describePostgresFault(error, this.place);
       }
       await delay(waitMs);
     }

@@ -92,7 +92,8 @@ export function describeRedisFault(error: unknown, place: RedisPlace, isOpening 
  * it starts.
  */
 export function isLostConnection(error: unknown): boolean {
-  if (error instanceof ErrorReply) return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message) || isOnReplica(error);
+  if (error instanceof ErrorReply)
+    return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message) || isOnReplica(error);
   const kind = redisFaultKind(error);
   return kind === 'lost' || kind === 'unreachable';
 }
