@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TurnItems } from '@toolscript/core/ports';
 import type { ServiceStores, Thread } from '@toolscript/core/protocol';
+import type { LongAnswers } from './long-answers.js';
 import { itemSummary, threadView } from './views.js';
 
 /** The length of the text that one turn of the event loop makes, in UTF-16 units; one more item may be above it. */
@@ -10,12 +10,12 @@ const MAX_SLICE = 65_536;
 export async function* threadText(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
   thread: Thread,
-  operations: 'summary' | 'full',
+  { operations, longAnswers }: { readonly operations: 'summary' | 'full'; readonly longAnswers: LongAnswers },
 ): AsyncGenerator<string, void, undefined> {
   const runs: object[] = [];
   let slice = `${JSON.stringify(threadView(thread)).slice(0, -1)},"items":[`;
   let separator = '';
-  for await (const { runId, turnId, state, items } of turnsOf(threads, thread.threadId)) {
+  for await (const { runId, turnId, state, items } of turnsOf(threads, thread, longAnswers)) {
     runs.push({ runId, turnId, status: state });
     for (const item of items) {
       slice += separator + JSON.stringify(operations === 'full' ? item : itemSummary(item));
@@ -24,7 +24,7 @@ export async function* threadText(
       yield slice;
       slice = '';
       // defence: long-threads-yield
-      await nextTurn();
+      await longAnswers.nextSlice();
     }
   }
   yield `${slice}],"runs":${JSON.stringify(runs)}}`;
@@ -32,10 +32,11 @@ export async function* threadText(
 
 async function* turnsOf(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
-  threadId: string,
+  { threadId, principal }: Thread,
+  longAnswers: LongAnswers,
 ): AsyncGenerator<TurnItems, void, undefined> {
   for (let after: string | undefined; ;) {
-    const page = await threads.readItems(threadId, { after });
+    const page = await longAnswers.read(principal, () => threads.readItems(threadId, { after }));
     yield* page.turns;
     if (page.next === undefined) return;
     after = page.next;

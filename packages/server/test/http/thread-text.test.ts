@@ -1,3 +1,4 @@
+import { LongAnswers } from '#server/http/long-answers.js';
 import { threadText } from '#server/http/thread-text.js';
 import { describe, expect, it } from 'vitest';
 
@@ -24,7 +25,10 @@ describe('the text of a long thread', () => {
     };
     setImmediate(pass);
     const slices: string[] = [];
-    for await (const slice of threadText({ readItems }, THREAD, 'full')) {
+    for await (const slice of threadText({ readItems }, THREAD, {
+      operations: 'full',
+      longAnswers: new LongAnswers(),
+    })) {
       slices.push(slice);
       expect(slice.length).toBeLessThan(80_000);
       expect(passed).toBeGreaterThanOrEqual(slices.length - 1);
@@ -38,9 +42,35 @@ describe('the text of a long thread', () => {
     });
   });
 
+  it('shares the turns of the event loop with other long texts: one reads at a time, and one slice is made in each turn', async () => {
+    const longAnswers = new LongAnswers();
+    let [reading, mostReading, slicesInTurn, mostSlices, isEnded] = [0, 0, 0, 0, false];
+    const readItems = async (_id: string, { after = '0' } = {}) => {
+      mostReading = Math.max(mostReading, (reading += 1));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      reading -= 1;
+      return { turns: [turn(Number(after))], ...(after === '3' ? {} : { next: String(Number(after) + 1) }) };
+    };
+    const pass = () => {
+      slicesInTurn = 0;
+      if (!isEnded) setImmediate(pass);
+    };
+    setImmediate(pass);
+    const texts = Array.from({ length: 4 }, async () => {
+      for await (const _slice of threadText({ readItems }, THREAD, { operations: 'full', longAnswers }))
+        mostSlices = Math.max(mostSlices, (slicesInTurn += 1));
+    });
+    await Promise.all(texts);
+    isEnded = true;
+    expect(mostReading).toBe(1);
+    // A text yields the slice that it was making, and the first one after a read.
+    expect(mostSlices).toBeLessThanOrEqual(2);
+  });
+
   it('of a thread without turns is whole, too', async () => {
     const slices: string[] = [];
-    for await (const slice of threadText({ readItems: async () => ({ turns: [] }) }, THREAD, 'summary'))
+    const options = { operations: 'summary' as const, longAnswers: new LongAnswers() };
+    for await (const slice of threadText({ readItems: async () => ({ turns: [] }) }, THREAD, options))
       slices.push(slice);
     expect(JSON.parse(slices.join(''))).toMatchObject({ threadId: 't', items: [], runs: [] });
   });
