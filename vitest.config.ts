@@ -68,6 +68,18 @@ export default defineConfig({
           testTimeout: SLOW_TIMEOUT_MS,
         },
       },
+      // The laws of suspension once more, with a user who never decides. Some timers of the laws about timers are shorter
+      // than a second.
+      ...[0, 1, 1_000].map((ms) => ({
+        test: {
+          ...settings,
+          name: `slow-suspended-after-${ms}`,
+          include: ['packages/core/test/suspension/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, SLOW, ...(ms < 1_000 ? [] : ['**/timers.test.ts'])],
+          env: { TOOLSCRIPT_TEST_SUSPEND_AFTER_MS: String(ms) },
+          testTimeout: SLOW_TIMEOUT_MS,
+        },
+      })),
     ],
   },
 });

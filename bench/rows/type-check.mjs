@@ -8,6 +8,7 @@ import { alternate } from '../measure.mjs';
 import { fiftyLines } from './fifty-lines.mjs';
 
 const TOOLS = 40;
+const TURN = { principal: undefined, waitMs: 60_000 };
 const MANY_CHECKS = 5_000;
 const MAX_SOURCE_BYTES = 20_480;
 const WHAT = `50 lines never seen before, against ${TOOLS} tools`;
@@ -24,7 +25,7 @@ export async function measure({ effort }) {
   try {
     await Promise.all([checker.warm(), compiler.warm()]);
     let variant = 0;
-    const check = () => pool.check({ name: 'bench', declarations }, wrapped(fiftyLines(++variant)));
+    const check = () => pool.check({ name: 'bench', declarations }, wrapped(fiftyLines(++variant)), TURN);
     const compile = async () => {
       const options = { language: 'ts', maxSourceBytes: MAX_SOURCE_BYTES, typeChecker: checker };
       const result = await compiler.compile(fiftyLines(++variant), options);
@@ -81,7 +82,7 @@ async function samplesOf(act, forMs) {
 async function firstCheck(tools, declarations) {
   const pool = new CheckPool({ size: 1 });
   const from = performance.now();
-  const answer = await pool.check({ name: 'first', declarations }, wrapped(fiftyLines(0)));
+  const answer = await pool.check({ name: 'first', declarations }, wrapped(fiftyLines(0)), TURN);
   const took = performance.now() - from;
   pool.close();
   assert.equal(answer.type, 'checked');

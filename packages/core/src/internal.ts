@@ -12,7 +12,7 @@ export { PROTOCOL_VERSION } from './sandbox/quickjs/image.js';
 export { GuestBreach, readGuestThrow, saysEnded } from './sandbox/quickjs/outbox.js';
 export { ColumnReader, endSegment, readSegment, writeBatch, writeInit } from './sandbox/worker/guest-messages.js';
 export { ReportKind } from './sandbox/worker/messages.js';
-export { WaitingRuns } from './sandbox/worker/scheduling.js';
+export { FairQueue, type Turn } from './protocol/fair-queue.js';
 export { createCompiler, type Compiler } from './script/index.js';
 export { identifierName } from './text/identifier-name.js';
 

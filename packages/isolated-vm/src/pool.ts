@@ -8,7 +8,7 @@ import type {
   SandboxStats,
   Settlement,
 } from '@toolscript/core/ports';
-import { endSegment, PROTOCOL_VERSION, WaitingRuns, writeBatch, writeInit } from '@toolscript/core/internal';
+import { endSegment, FairQueue, PROTOCOL_VERSION, writeBatch, writeInit } from '@toolscript/core/internal';
 import { SandboxProcess } from './child-process.js';
 import { isolatedVmFile } from './own-files.js';
 import { IsolateLive, readReport } from './live.js';
@@ -54,7 +54,7 @@ export class IsolatedVmPool implements SandboxRuntime {
   readonly #modulePath: string;
   readonly #maxScripts: number;
   readonly #runs = new Map<number, IsolateLive>();
-  readonly #waiting: WaitingRuns<IsolateLive>;
+  readonly #waiting: FairQueue<IsolateLive>;
   readonly #processes = new Set<SandboxProcess>();
   readonly #suspects: IsolateLive[] = [];
   #nextKey = 0;
@@ -67,7 +67,7 @@ export class IsolatedVmPool implements SandboxRuntime {
   constructor(options: IsolatedVmOptions = {}) {
     this.#modulePath = options.modulePath ?? isolatedVmFile();
     this.#maxScripts = options.maxScripts ?? 64;
-    this.#waiting = new WaitingRuns(options.maxWaiting ?? 10_000);
+    this.#waiting = new FairQueue(options.maxWaiting ?? 10_000);
   }
 
   warm(): Promise<void> {
@@ -128,9 +128,10 @@ export class IsolatedVmPool implements SandboxRuntime {
   }
 
   #wait(run: IsolateLive): void {
-    const since = performance.now();
-    const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
-    if (!this.#waiting.add(run, run.job.principal, run.job.limits.queueWaitMs, busy)) queueMicrotask(busy);
+    const { principal, limits } = run.job;
+    this.#waiting.add(run, { principal, waitMs: limits.queueWaitMs }, (waitedMs) =>
+      this.#end(run, { type: 'busy', waitedMs }),
+    );
   }
 
   #sharedProcess(): SandboxProcess {

@@ -14,6 +14,6 @@ export type { GatewayOptions } from './gateway/services.js';
 export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions } from './login/oauth-file.js';
 export { connectMcpServers, type AttachableHarness, type McpServers } from './servers/mcp-servers.js';
 export type { McpEvent, McpOptions, McpServerStatus } from './servers/options.js';
-export type { SkippedTool } from './tools/definition.js';
+export type { SkippedTool, ToolNotes } from './tools/definition.js';
 export type { TrustRequest, UntrustedTool } from './trust/review.js';
 export { fileTrustStore, memoryTrustStore, type TrustEntry, type TrustStore } from './trust/trust-store.js';

@@ -46,6 +46,27 @@ describe('a server that ends', () => {
   });
 });
 
+describe('the notices about missing tools', () => {
+  it('name failed servers, tools that could not be read, and tools that wait for trust, with the way to trust', async () => {
+    const servers = {
+      odd: hostileServer('names'),
+      missing: { command: 'no-such-program' },
+      good: hostileServer('hints'),
+    };
+    const options: McpOptions = {
+      firstUse: 'ask',
+      onTrust: ({ server }) => server !== 'good',
+      howToTrust: (name) => `trust ${name}`,
+    };
+    const mcp = await openServers(servers, options);
+    expect(mcp.notices()).toEqual([
+      expect.stringMatching(/^8 tools of the MCP server "odd" could not be read, .*twice/u),
+      expect.stringContaining('there is no program "no-such-program"'),
+      '5 tools of the MCP server "good" cannot be called until the user trusts them (trust good): reads, reads_and_destroys, adds, destroys, good.',
+    ]);
+  });
+});
+
 describe('a server that forgets its sessions', () => {
   it('gets a new one, and the call is made once', async () => {
     const server = new OlderServer();

@@ -78,7 +78,13 @@ describe('a client of the gateway', () => {
   it('runs a script, and gets its value as text and as data', async () => {
     const client = await connect(gatewayOver(mailTools().tools).gateway);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['run_script', 'resume_script', 'search_tools', 'describe_tools']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'run_script',
+      'resume_script',
+      'read_value',
+      'search_tools',
+      'describe_tools',
+    ]);
     expect(tools[0]!.description).toContain('send(args: { to: string })');
     const result = await run(client, `console.log('hi'); text('said'); return { sum: 1 + 2 }`);
     expect(result.isError).toBeUndefined();
@@ -98,6 +104,77 @@ describe('a client of the gateway', () => {
     expect(result.isError).toBe(true);
     expect(textOf(result)).toMatch(/args\.to of tools\.mail\.send: expected string, received number.*line 2/su);
     expect(result.structuredContent).toMatchObject({ status: 'failed', error: { code: 'ScriptTypeError', line: 2 } });
+  });
+
+  it('reads the same facts in content and in structuredContent', async () => {
+    const { tools } = mailTools();
+    const howToDecide = (id: string) => `run \`decide ${id}\``;
+    const { gateway } = gatewayOver(tools, { store: memoryStore() }, { howToDecide });
+    const client = await connect(gateway);
+    const both = async (code: string) => {
+      const result = await run(client, code);
+      return [textOf(result), JSON.stringify(result.structuredContent)] as const;
+    };
+    for (const read of await both(`text('said'); console.log('logged'); null!.x;`))
+      for (const fact of ['said', 'logged', '> 1 |', 'ScriptRuntimeError']) expect(read).toContain(fact);
+    for (const read of await both(SEND))
+      for (const fact of ['mail.send', 'Ada', 'run `decide scr_', 'resume_script']) expect(read).toContain(fact);
+  });
+
+  it('reads every part of a value that is too large to show', async () => {
+    const client = await connect(gatewayOver([], { limits: { modelOutputTokens: 1_000 } }).gateway);
+    const value = Array.from({ length: 2_000 }, (_, index) => `row ${index}`);
+    const result = await run(client, `return Array.from({ length: 2_000 }, (_, index) => 'row ' + index)`);
+    const { scriptId, valuePart } = result.structuredContent as { scriptId: string; valuePart: string };
+    for (const read of [textOf(result), JSON.stringify(result.structuredContent)]) {
+      expect(read).toContain('read_value');
+      expect(read).toContain('row 0');
+    }
+    expect(valuePart.length).toBeLessThan(4_100);
+    let text = '';
+    for (let more = true; more;) {
+      const part = textOf(await client.callTool({ name: 'read_value', arguments: { scriptId, offset: text.length } }));
+      const whole = part.replace(/\n\[characters .*\]$/u, '');
+      more = whole !== part;
+      text += whole;
+    }
+    expect(JSON.parse(text)).toEqual(value);
+    expect(textOf(await client.callTool({ name: 'read_value', arguments: { scriptId: 'scr_x' } }))).toContain(
+      'There is no value of a script "scr_x".',
+    );
+  });
+
+  it('reads why tools are missing, where it looks for them and after a script that needs them', async () => {
+    const notices = () => ['The MCP server "mail" is still connecting.'];
+    const client = await connect(gatewayOver(mailTools().tools, {}, { notices }).gateway);
+    const call = async (name: string, input: object) =>
+      textOf(await client.callTool({ name, arguments: { ...input } }));
+    const failed = await run(client, 'return tools.calendar.list()');
+    const reads = [
+      await call('search_tools', { query: 'zebra' }),
+      await call('search_tools', { query: 'mail' }),
+      await call('describe_tools', { names: ['zebra'] }),
+      textOf(failed),
+      JSON.stringify(failed.structuredContent),
+    ];
+    for (const read of reads) expect(read).toMatch(/server \\?"mail\\?" is still connecting/u);
+    expect(reads[0]).not.toMatch(/no tool matches/iu);
+  });
+
+  it('hears that a quiet script still runs', async () => {
+    const { tools } = mailTools();
+    const client = await connect(gatewayOver(tools, {}, { progressMs: 20 }).gateway);
+    const cancel = new AbortController();
+    let running: Promise<unknown> = Promise.resolve();
+    const message = await new Promise((resolve) => {
+      running = client.callTool(
+        { name: 'run_script', arguments: { code: 'await tools.wait()' } },
+        { signal: cancel.signal, onprogress: (progress) => resolve(progress.message) },
+      );
+    });
+    expect(message).toMatch(/^still running after \d+ s$/u);
+    cancel.abort();
+    await expect(running).rejects.toThrow();
   });
 
   it('finds and reads tools', async () => {
@@ -163,7 +240,7 @@ describe('a call that needs a decision', () => {
   ])('is put before the user of the client: %s', async (_how, answer, value, count) => {
     const { tools, sent } = mailTools();
     const asked: string[] = [];
-    const client = await connect(gatewayOver(tools).gateway, (message) => {
+    const client = await connect(gatewayOver(tools, {}, { instantMs: 0 }).gateway, (message) => {
       asked.push(message);
       return answer(message);
     });
@@ -173,6 +250,26 @@ describe('a call that needs a decision', () => {
     expect(asked[0]).toContain('Ada');
     expect(asked).toHaveLength(1);
     expect(sent).toHaveLength(count);
+  });
+
+  it('can be approved together with all later calls of its tool in the script', async () => {
+    const { tools, sent } = mailTools();
+    let questions = 0;
+    const client = await connect(gatewayOver(tools).gateway, () => {
+      questions += 1;
+      return { action: 'accept', content: { decision: 'approve all calls of this tool in this script' } };
+    });
+    await run(client, `for (const to of ['a', 'b', 'c']) await tools.mail.send({ to })`);
+    expect([sent, questions]).toEqual([['a', 'b', 'c'], 1]);
+  });
+
+  it('stays undecided if the client declines at once, because then it has no user', async () => {
+    const { tools, sent } = mailTools();
+    const options = { instantMs: Infinity, howToDecide: (id: string) => `run \`decide ${id}\`` };
+    const { gateway } = gatewayOver(tools, { store: memoryStore() }, options);
+    const result = await run(await connect(gateway, () => ({ action: 'decline' })), SEND);
+    expect(result.structuredContent).toMatchObject({ status: 'suspended' });
+    expect(sent).toEqual([]);
   });
 
   it('is asked call by call, with each script once', async () => {

@@ -63,12 +63,11 @@ describe('a hostile list of tools', () => {
     });
     const { status, call, harness, assertAllWork } = await beside('schemas', {}, { REMOTE: remote });
     const skipped = Object.fromEntries(status().skipped.map(({ name, reason }) => [name, reason]));
-    expect(Object.keys(skipped)).toEqual(expect.arrayContaining(['remote', 'local', 'list', 'word', 'huge', 'deep']));
+    expect(Object.keys(skipped).toSorted()).toEqual(['deep', 'deepish', 'huge']);
     expect(skipped).toMatchObject({
       deep: 'its definition is nested more than 100 levels deep',
       deepish: 'its definition is nested more than 100 levels deep',
       huge: expect.stringContaining('more than 262144 characters'),
-      word: 'its input schema is not an object',
     });
     const attempts = await Promise.all([
       call('cyclic', { next: { next: { next: 7 } } }),
@@ -76,6 +75,7 @@ describe('a hostile list of tools', () => {
       call('redos', { a: `${'a'.repeat(40)}!` }),
       call('proto', JSON.parse('{"__proto__":"x","constructor":"y"}') as object),
       call('output'),
+      ...['remote', 'local', 'list', 'word'].map((name) => call(name, { a: 1 })),
     ]);
     expect(attempts.map(({ status: end }) => end)).not.toContain('unknown');
     expect(harness.declarations()).not.toContain('etc/passwd');
@@ -117,11 +117,7 @@ describe('a hostile list of tools', () => {
 describe('a hostile result', () => {
   it.each([
     ['huge', /more than|too large|bytes/u],
-    ['no-content', /protocol does not allow/u],
-    ['odd-part', /protocol does not allow/u],
-    ['deep', /its result is nested deeper than 100 levels/u],
-    ['wrong-data', /number/u],
-    ['no-data', /answered with text instead of its declared data/u],
+    ['error-odd', /refused the call: no$/u],
     ['error', /refused the call: not {2}today$/u],
     ['failed', /^no {1,2}access/u],
     ['silent_failure', /failed and gave no reason/u],
@@ -139,15 +135,16 @@ describe('a hostile result', () => {
     ['other_id', 'right'],
     ['not_json', 'right'],
     ['nothing', null],
+    ['number', 7],
+    ['null', null],
+    ['no_content', 'text'],
+    ['odd_part', { text: '', content: [{ type: 'hologram', size: 3 }] }],
+    ['deep', expect.stringMatching(/^\{"a":\[{900}\]{900}\}$/u)],
+    ['wrong_data', { a: 'text' }],
+    ['no_data', 'just text'],
   ])('%s gives what was meant', async (name, result) => {
     const { call, assertAllWork } = await beside('results');
     expect(await call(name)).toMatchObject({ status: 'completed', result });
-    await assertAllWork();
-  });
-
-  it.each(['number', 'null'])('%s is no answer', async (name) => {
-    const { call, assertAllWork } = await beside('results', { callTimeoutMs: 2_000 });
-    expect((await call(name)).error?.message).toContain('did not answer within 2000 ms');
     await assertAllWork();
   });
 

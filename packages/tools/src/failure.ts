@@ -14,6 +14,7 @@ export type FailureReason =
   | 'bad_variables'
   | 'binary'
   | 'blocked_address'
+  | 'busy'
   | 'changed'
   | 'exists'
   | 'hard_link'

@@ -127,7 +127,7 @@ describe('a lock', () => {
   /** Writes the lock of '/a', with this holder. */
   async function lockBy(stateFolder: string, holder: object): Promise<string> {
     let folder = '';
-    await withLocks(stateFolder, ['/a'], undefined, async () => {
+    await withLocks(stateFolder, ['/a'], {}, async () => {
       folder = join(stateFolder, 'locks', readdirSync(join(stateFolder, 'locks'))[0]!);
     });
     await expect.poll(() => existsSync(folder)).toBe(false);
@@ -141,7 +141,7 @@ describe('a lock', () => {
     await lockBy(stateFolder, ownIdentity());
     const abort = new AbortController();
     setTimeout(() => abort.abort(), 50);
-    const error = await refusal(() => withLocks(stateFolder, ['/a'], abort.signal, async () => undefined));
+    const error = await refusal(() => withLocks(stateFolder, ['/a'], { signal: abort.signal }, async () => undefined));
     expect(error.data['reason']).toBe('aborted');
   });
 
@@ -149,7 +149,7 @@ describe('a lock', () => {
     const stateFolder = newFolder();
     const holder = await lockBy(stateFolder, { pid: 2 ** 22 + 1, hostname: 'elsewhere' });
     utimesSync(holder, 1, 1);
-    expect(await withLocks(stateFolder, ['/a'], undefined, async () => 'done')).toBe('done');
+    expect(await withLocks(stateFolder, ['/a'], {}, async () => 'done')).toBe('done');
   });
 
   it('lets one change run at a time if two workspaces of a process have no state folder', async () => {
@@ -161,7 +161,7 @@ describe('a lock', () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       running -= 1;
     };
-    await Promise.all(Array.from({ length: 5 }, () => withLocks(undefined, ['/a'], undefined, work)));
+    await Promise.all(Array.from({ length: 5 }, () => withLocks(undefined, ['/a'], {}, work)));
     expect(most).toBe(1);
   });
 });

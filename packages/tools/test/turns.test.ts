@@ -33,7 +33,7 @@ describe('other work of the process gets a turn', () => {
   });
 
   it('between the locks of a change of many files', async () => {
-    const turns = await turnsDuring(() => withLocks(newFolder(), names, undefined, () => Promise.resolve()));
+    const turns = await turnsDuring(() => withLocks(newFolder(), names, {}, () => Promise.resolve()));
     expect(turns).toBeGreaterThanOrEqual(200);
   });
 

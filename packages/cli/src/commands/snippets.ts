@@ -99,7 +99,7 @@ async function onSnippets(
   } catch (error) {
     // The message ends with the advice to call a tool, which only a model can do. Users get a command instead.
     if (!(error instanceof ToolCallError)) throw error;
-    const message = error.message.replace(/ Call tools\.snippets\.list.*$/u, ` To list them: ${ownCommand()} snippets`);
+    const message = error.message.replace(/ Call tools\.snippets\.list.*/su, ` To list them: ${ownCommand()} snippets`);
     throw new UsageError(visibleLine(message));
   } finally {
     await database.close();

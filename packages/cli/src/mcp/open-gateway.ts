@@ -96,6 +96,7 @@ export async function makeGateway(
   const gateway = createGateway({
     harness,
     howToDecide,
+    notices: () => servers?.notices() ?? [],
     loadImage: await imageLoader(settings.cwd, servers),
     ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),
   });

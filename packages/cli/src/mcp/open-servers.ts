@@ -59,6 +59,7 @@ export async function connectServers(
       // Only `toolscript mcp login` registers this program at a server.
       authProvider: (server) => (known.has(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,
+      howToTrust: (server) => `${ownCommand()} mcp trust ${shellWord(server)}`,
       roots: [workspace],
       onEvent: (event) => {
         report(event);

@@ -16,7 +16,8 @@ export function serverState(server: McpServerStatus): Omit<Check, 'name'> {
     ...skipped.map((tool) => `${tool.name} is ignored: ${tool.reason}`),
     ...(server.incomplete === undefined ? [] : [server.incomplete]),
   ];
-  const detail = [serverOffer(server), ...notes].join('; ');
+  const unchecked = server.notes.map((tool) => `${tool.name}: ${tool.notes.join(' ')}`);
+  const detail = [serverOffer(server), ...notes, ...unchecked].join('; ');
   if (notes.length === 0) return { status: 'ok', detail };
   const fix = `${ownCommand()} mcp trust ${shellWord(name)}`;
   return {

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import type { InstallFlags } from '../commands/mcp-install.js';
 import type { LoginFlags } from '../commands/mcp-login.js';
 import type { AddFlags, McpServerFlags, TrustFlags } from '../commands/mcp-servers.js';
 import type { McpFlags } from '../commands/mcp.js';
@@ -48,6 +49,7 @@ export function addMcp(program: Command, settle: Settle): void {
   addTest(mcp, settle);
   addTrust(mcp, settle);
   addLogin(mcp, settle);
+  addInstall(mcp, settle);
 }
 
 function addList(mcp: Command, settle: Settle): void {
@@ -132,6 +134,20 @@ function addLogin(mcp: Command, settle: Settle): void {
     .action(async (name: string, _flags: object, command: Command) => {
       const { logIn } = await import('../commands/mcp-login.js');
       settle(await logIn(name, command.optsWithGlobals<LoginFlags>()));
+    });
+}
+
+function addInstall(mcp: Command, settle: Settle): void {
+  mcp
+    .command('install')
+    .argument('<client>', 'claude-code, codex, cursor, gemini, opencode or vscode')
+    .description('Add Toolscript to the configuration of a client, after showing the change')
+    .option('--remove', 'remove Toolscript from the configuration')
+    .option('--yes', 'write the change without a question')
+    .addHelpText('after', example('toolscript mcp install claude-code', 'toolscript mcp install codex --remove'))
+    .action(async (client: string, flags: InstallFlags) => {
+      const { installIn } = await import('../commands/mcp-install.js');
+      settle(await installIn(client, flags));
     });
 }
 

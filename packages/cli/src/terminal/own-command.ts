@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { visibleWord } from './untrusted.js';
 
 let knownCommand: string | undefined;
@@ -20,6 +20,14 @@ export function startCommand(program: string | undefined, environment: NodeJS.Pr
   // The `toolscript` in PATH is a link or a package manager's wrapper, so its path differs from that of the program.
   const isInstalled = folders.some((folder) => existsSync(join(folder, 'toolscript')));
   return program === undefined || isInstalled ? 'toolscript' : `node ${shellWord(program)}`;
+}
+
+/** The program and the arguments that start this command, for other programs. */
+export function ownProgram(): { command: string; args: readonly string[] } {
+  const command = ownCommand();
+  if (command === 'toolscript') return { command, args: [] };
+  if (command.startsWith('npx ')) return { command: 'npx', args: ['-y', 'toolscript'] };
+  return { command: process.execPath, args: [resolve(process.argv[1] ?? '')] };
 }
 
 /** Quotes a word so that it can be pasted into a shell. Escapes hidden characters. */

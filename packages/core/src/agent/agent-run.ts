@@ -3,19 +3,21 @@ import {
   AnswerWork,
   putItem,
   savedScriptId,
+  scriptOfCall,
   type AnswerEnd,
   type ProviderFailure,
   type ScriptHost,
   type Waiting,
   type WorkSettings,
 } from '../answer/index.js';
-import type { Decisions } from '../harness/index.js';
+import type { Decisions, KeptScriptDetails } from '../harness/index.js';
 import { resolveImages, type LoadImage } from '../history/index.js';
 import type {
   EventPayload,
   FunctionCallItem,
   ModelProvider,
   ModelRequest,
+  Operation,
   Outcome,
   OutputItem,
   ResponseStatus,
@@ -23,7 +25,7 @@ import type {
   ScriptFailure,
   ToolChoice,
 } from '../protocol/index.js';
-import { newId } from '../text/crypto.js';
+import { newId, sha256 } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import { toSnakeCase } from '../protocol/spelling.js';
 import type { AgentConfig } from './agent-config.js';
@@ -31,7 +33,7 @@ import { compactionItem, compactionRequest, ContextSize, readText } from './comp
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { missingNonce } from './missing-nonce.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
-import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
+import { hasFailedScript, interruptedRun, itemScript, type InterruptedRun } from './interrupted-run.js';
 import { callsAfter, closingOutput, lastSpokenIndex, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, resumeOptions, settledOutcome, type ScriptConditions } from './script-host.js';
@@ -45,6 +47,8 @@ export interface AgentRunSettings extends ScriptConditions {
   readonly signal: AbortSignal;
   /** The answers that earlier parts of the run requested. */
   readonly earlierTurns: number;
+  /** The ids of the scripts that the stored events of the run name. */
+  readonly namedScripts: ReadonlySet<string>;
   readonly work: Omit<WorkSettings, 'host'>;
   readonly tools: OfferedTools['tools'];
   readonly parallelToolCalls: boolean | undefined;
@@ -133,11 +137,18 @@ export class AgentRun {
     this.#size = new ContextSize(agent.contextWindow, beginning);
   }
 
-  async start(input: readonly OutputItem[], toolChoice?: ToolChoice): Promise<void> {
+  async start(
+    input: readonly OutputItem[],
+    { toolChoice, mayHaveBegun }: { readonly toolChoice: ToolChoice | undefined; readonly mayHaveBegun: boolean },
+  ): Promise<void> {
+    const lost = await this.#lostScripts(mayHaveBegun);
     this.#begin({ input });
     for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
     this.#toolChoice = toolChoice;
-    await this.#go({ type: 'asking' });
+    if (lost.length === 0) return this.#go({ type: 'asking' });
+    const work = this.#newWork();
+    await this.#recoverLost(work, lost);
+    await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
   }
 
   /** Resumes a suspended script, then runs the rest of the script's answer. */
@@ -150,15 +161,22 @@ export class AgentRun {
       return hasStarted
         ? this.#recover(suspension, this.#scriptItem(suspension), { force: true, evenEnded: true })
         : outcome;
-    });
+    }, mayBeResumed);
   }
 
   /** Recovers an interrupted script, then runs the rest of the script's answer. */
   async recoverScript(
     scriptId: string,
-    how: { readonly force: boolean; readonly evenEnded?: boolean | undefined },
+    {
+      mayHaveLost = false,
+      ...how
+    }: {
+      readonly force: boolean;
+      readonly evenEnded?: boolean | undefined;
+      readonly mayHaveLost?: boolean | undefined;
+    },
   ): Promise<void> {
-    await this.#continueWith(() => this.#recover(scriptId, this.#scriptItem(scriptId), how));
+    await this.#continueWith(() => this.#recover(scriptId, this.#scriptItem(scriptId), how), mayHaveLost);
   }
 
   #begin(members: { readonly input?: readonly OutputItem[] | undefined }): void {
@@ -181,7 +199,9 @@ export class AgentRun {
     );
   }
 
-  async #continueWith(start: () => Promise<Outcome>): Promise<void> {
+  /** `mayHaveLost`: an earlier process may have begun to continue the run, and events that it emitted were lost. */
+  async #continueWith(start: () => Promise<Outcome>, mayHaveLost: boolean): Promise<void> {
+    const lost = await this.#lostScripts(mayHaveLost);
     // If the script belongs to an earlier run, this run begins here, without input.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
@@ -197,6 +217,7 @@ export class AgentRun {
     const last = this.#log.items.at(-1);
     if (last?.type === 'script_execution_output' || last?.type === 'function_call_output')
       await this.#playRest(rest, last.call_id);
+    await this.#recoverLost(rest, lost);
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: rest.waiting });
   }
 
@@ -205,15 +226,89 @@ export class AgentRun {
    * the last answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
+    const lost = await this.#lostScripts(true);
     this.#begin({});
     const reason = 'The process ended before this item was complete.';
     const ends = this.#log.items.slice(lastSpokenIndex(this.#log.items)).map(({ id }) => id);
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
     for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
-    const open = openCalls(this.#log.items).filter(({ id }) => run.itemIds.has(id));
+    const adopted = this.#adopt(lost, run.itemIds);
+    const open = openCalls(this.#log.items).filter(
+      ({ id, script_id }) => run.itemIds.has(id) || adopted.has(script_id),
+    );
     const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
     for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, how);
+    await this.#recoverLost(
+      work,
+      lost.filter(({ scriptId }) => !adopted.has(scriptId)),
+    );
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
+  }
+
+  /**
+   * The scripts that the store links to this run and that no event names, because the events were lost. The run of a
+   * sub-agent leaves them to the run that began the chain. They are read before this run makes scripts itself.
+   */
+  async #lostScripts(mayHaveLost: boolean): Promise<readonly KeptScriptDetails[]> {
+    const { harness, options, log, namedScripts: named } = this.#settings;
+    const { runId, parentRunId } = log.identity;
+    if (!mayHaveLost || parentRunId !== undefined) return [];
+    const except = new Set([...named, ...log.items.flatMap((item) => itemScript(item) ?? [])]);
+    // defence: lost-scripts-are-recovered
+    return harness.scriptsOfRun(runId, { principal: options.principal, except });
+  }
+
+  /** Assigns lost scripts to the open calls of the run that contain their source. Returns the ids of these scripts. */
+  #adopt(lost: readonly KeptScriptDetails[], itemIds: ReadonlySet<string>): ReadonlySet<unknown> {
+    const adopted = new Set<unknown>();
+    for (const { scriptId, source, call } of lost) {
+      if (call !== undefined) continue;
+      const open = openCalls(this.#log.items).find((one) => itemIds.has(one.id) && unstartedScript(one) === source);
+      if (open === undefined) continue;
+      adopted.add(scriptId);
+      const changes = { status: 'executing', script_id: scriptId };
+      if (open.type === 'script_execution') this.#log.emit({ type: 'item_update', item_id: open.id, changes });
+      else putItem(this.#log.emit, this.#lostItem({ scriptId, source }, open));
+    }
+    return adopted;
+  }
+
+  /** Emits the items of lost scripts, and recovers the scripts. */
+  async #recoverLost(work: AnswerWork, lost: readonly KeptScriptDetails[]): Promise<void> {
+    for (const { scriptId, source, call } of lost) {
+      if (work.waiting !== undefined) return;
+      const item =
+        call === undefined
+          ? this.#lostItem({ scriptId, source })
+          : ({
+              type: 'function_call',
+              id: newId('item'),
+              call_id: call.callId,
+              name: call.name,
+              arguments: JSON.stringify(call.input),
+            } as const);
+      putItem(this.#log.emit, item);
+      const startedCalls = new Map([[item.call_id, { effect: 'external' as const, scriptId }]]);
+      const how = { force: true, storeIsWhole: false };
+      await this.#recoverCall(work, item, { ...interruptedRun([]), startedCalls }, how);
+    }
+  }
+
+  #lostItem({ scriptId, source }: { scriptId: string; source: string }, call?: FunctionCallItem): ScriptExecutionItem {
+    const { carrier } = this.#settings.agent;
+    return {
+      type: 'script_execution',
+      id: newId('item'),
+      call_id: call?.call_id ?? newId('call'),
+      language: 'ts',
+      format: carrier === 'text' ? 'xml' : 'tool',
+      ...(carrier === 'tool' || carrier === 'custom' ? { carrier } : {}),
+      ...(call === undefined ? {} : present({ api: call.api, answer_id: call.answer_id })),
+      source_code: source,
+      source_sha256: sha256(source),
+      status: 'executing',
+      script_id: scriptId,
+    };
   }
 
   async #recoverCall(work: AnswerWork, call: OpenCall, run: InterruptedRun, how: RecoveryOptions): Promise<void> {
@@ -225,9 +320,11 @@ export class AgentRun {
     if (call.type === 'function_call' && mayRepeat) return work.call(call);
     const scriptId = call.type === 'script_execution' ? call.script_id : (started?.scriptId ?? saved);
     const outcome = await this.#recoveredOutcome(scriptId, call, how.force);
-    if (outcome === undefined && how.storeIsWhole && (await this.#hasOnlyRead(call, run)))
+    const isWhole = how.storeIsWhole || this.#settings.harness.hasFlushedStore;
+    if (outcome === undefined && isWhole && (await this.#hasOnlyRead(call, run)))
       return work.script(pendingBlock(call as ScriptExecutionItem));
-    if (outcome === undefined) return putItem(this.#log.emit, closingOutput(call, true));
+    if (outcome === undefined)
+      return putItem(this.#log.emit, closingOutput(call, true, await this.#storedOperations(scriptId)));
     this.#emitRequests(outcome);
     this.#settings.onOutcome?.(outcome);
     if (call.type === 'script_execution' || outcome.status === 'suspended') work.note({ outcome });
@@ -264,6 +361,13 @@ export class AgentRun {
     const script = call.type === 'script_execution' ? call : undefined;
     const outcome = await this.#recover(scriptId, script, { force, evenEnded: true });
     return harnessRefusal(outcome) === undefined ? outcome : undefined;
+  }
+
+  /** The operations that the store has of a script. */
+  async #storedOperations(scriptId: string | undefined): Promise<readonly Operation[]> {
+    const { harness, options } = this.#settings;
+    if (scriptId === undefined || !harness.hasStore) return [];
+    return (await harness.inspect(scriptId, { principal: options.principal }))?.operations ?? [];
   }
 
   /**
@@ -515,4 +619,10 @@ function incomplete(reason: string): AgentRunEnd {
 function waitingEnd(waiting: Waiting, inSubAgents: boolean): AgentRunEnd {
   const members = { ...waiting, ...(inSubAgents && { in_sub_agents: true }) };
   return { type: 'done', status: 'suspended', members };
+}
+
+/** The source of a script that the events show as not started. */
+function unstartedScript(call: OpenCall): string | undefined {
+  if (call.type === 'function_call') return scriptOfCall(call);
+  return call.status === 'pending' ? call.source_code : undefined;
 }

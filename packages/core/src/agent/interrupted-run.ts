@@ -1,4 +1,5 @@
-import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
+import { savedScriptId } from '../answer/index.js';
+import type { EventPayload, OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
 /**
  * A call that has started. `scriptId`: the script that makes the call, or that saves the call if the call is
@@ -39,6 +40,27 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
       requestedCalls.set(payload.approval.call_id, payload.approval.script_id);
   }
   return { openItems: [...open], itemIds, startedCalls, requestedCalls };
+}
+
+/** The ids of the scripts that the events of a run and of its sub-agents name. */
+export function namedScripts(payloads: Iterable<EventPayload>): ReadonlySet<string> {
+  const named = new Set<unknown>();
+  for (const payload of payloads) {
+    if (payload.type === 'agent_event') for (const id of namedScripts([payload.event as EventPayload])) named.add(id);
+    if (payload.type === 'item_done') named.add(itemScript(payload.final_item));
+    if (payload.type === 'item_update') named.add(payload.changes.script_id);
+    if (payload.type === 'tool_call_start' || payload.type === 'response_done') named.add(payload.script_id);
+    if (payload.type === 'approval_requested') named.add(payload.approval.script_id);
+  }
+  return named as ReadonlySet<string>;
+}
+
+/** The script that an item shows; for a structured call, the script that saves the call. */
+export function itemScript(item: OutputItem): string | undefined {
+  if (item.type === 'function_call') return savedScriptId(item);
+  return item.type === 'script_execution' || item.type === 'script_execution_output'
+    ? (item.script_id as string | undefined)
+    : undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { FunctionCallItem, OutputItem, ScriptExecutionItem } from '../protocol/index.js';
+import type { FunctionCallItem, Operation, OutputItem, ScriptExecutionItem } from '../protocol/index.js';
+import { toSnakeCase } from '../protocol/spelling.js';
 import { newId } from '../text/crypto.js';
 
 export type OpenCall = FunctionCallItem | ScriptExecutionItem;
@@ -37,8 +38,11 @@ const WAITING =
 const SUSPENDED =
   'Script suspended: an approval is pending. The script resumes by itself after the user decides, and then returns its result. Do not repeat its calls.';
 
-/** The output that replaces a call's missing result when the conversation continues without that result. */
-export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
+/**
+ * The output that replaces a call's missing result when the conversation continues without that result. `operations`:
+ * what the store knows of the script's calls.
+ */
+export function closingOutput(call: OpenCall, hasStarted = false, operations: readonly Operation[] = []): OutputItem {
   const { call_id } = call;
   const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;
   if (call.type === 'function_call')
@@ -54,7 +58,7 @@ export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
     /** True: the output replaces a missing result, because the call did not end. */
     stands_in: true,
     logs: [],
-    operations: [],
+    operations: operations.map((operation) => toSnakeCase(operation)),
     metadata: {
       duration_ms: 0,
       compute_ms: 0,

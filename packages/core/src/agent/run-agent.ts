@@ -3,6 +3,7 @@ import type { LoadImage } from '../history/index.js';
 import { generateEvents } from '../answer/index.js';
 import {
   ToolscriptUsageError,
+  type EventPayload,
   type FunctionTool,
   type HarnessMode,
   type ModelProvider,
@@ -17,10 +18,10 @@ import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.j
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
-import { interruptedRun } from './interrupted-run.js';
+import { interruptedRun, namedScripts } from './interrupted-run.js';
 import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
-import { ScriptInterruption, type ScriptConditions } from './script-host.js';
+import { reportsFailedStore, ScriptInterruption, type ScriptConditions } from './script-host.js';
 import { nonceOfItem } from './script-nonce.js';
 import { answersIn, spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
@@ -87,6 +88,11 @@ export interface RunAgentOptions extends CommonOptions {
   input: string | readonly OutputItem[];
   /** The tool that the run's first answer must call. Default: the model decides. */
   toolChoice?: ToolChoice | undefined;
+  /**
+   * True: an earlier process may have begun this run, and its events were lost. The scripts that the store links to
+   * `runId` are then recovered first, so that none of their effects is repeated. Default false.
+   */
+  mayHaveBegun?: boolean | undefined;
 }
 
 export interface ResumeAgentOptions extends CommonOptions {
@@ -130,14 +136,18 @@ export function runAgent(options: RunAgentOptions): AsyncGenerator<StreamEvent, 
 /** The part that begins a run. */
 export function startedPart(options: RunAgentOptions): RunPart {
   checkAgentOptions(options, 'runAgent', COMMON);
-  const { input, toolChoice } = options;
+  const { input, toolChoice, mayHaveBegun = false } = options;
   const items = typeof input === 'string' ? [userMessage(input)] : input;
   if (!Array.isArray(items))
     throw new ToolscriptUsageError('ARGUMENT_INVALID', {
       method: 'runAgent',
       expected: 'the input as text, or as items',
     });
-  return { options, input: items, start: (run) => run.start(items as readonly OutputItem[], toolChoice) };
+  return {
+    options,
+    input: items,
+    start: (run) => run.start(items as readonly OutputItem[], { toolChoice, mayHaveBegun }),
+  };
 }
 
 /**
@@ -179,8 +189,8 @@ export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 
   /** Claims a script even if the process that claimed the script may be alive. Default false. */
   force?: boolean | undefined;
   /**
-   * True: the interrupted run used the same store of scripts, and the store has lost nothing since that run: the
-   * store's machine has not lost power, or the store flushes its writes. A script without a journal has then performed
+   * True: the interrupted run used the same store of scripts, and the store has lost nothing since that run, because the
+   * store's machine has not lost power. A store with `isFlushed` never loses anything. A script without a journal has then performed
    * only reads, and runs again. Default false: the model reads that the script was interrupted.
    */
   storeIsWhole?: boolean | undefined;
@@ -194,7 +204,7 @@ export function resumeRun(options: ResumeRunOptions): AsyncGenerator<StreamEvent
 /** The part that continues a suspended run. */
 export function resumedPart(given: ResumeRunOptions): RunPart {
   checkAgentOptions(given, 'resumeRun', [...COMMON, 'events']);
-  const { events, decisions = {}, ...options } = given;
+  const { events, decisions = {}, mayBeResumed = false, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
     throw new ToolscriptUsageError('RUN_NOT_SUSPENDED');
@@ -203,9 +213,9 @@ export function resumedPart(given: ResumeRunOptions): RunPart {
   if (last.in_sub_agents === true)
     return {
       options: { ...continued, decisions },
-      start: (run) => run.recoverScript(suspension, { force: true, evenEnded: true }),
+      start: (run) => run.recoverScript(suspension, { force: true, evenEnded: true, mayHaveLost: mayBeResumed }),
     };
-  return resumedScriptPart({ ...continued, suspension, decisions });
+  return resumedScriptPart({ ...continued, suspension, decisions, mayBeResumed });
 }
 
 /**
@@ -309,7 +319,8 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
   const agent = agentFor(provider, defineAgent(options.agent));
   const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
-  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds: interruption.withholds });
+  const withholds = (payload: EventPayload) => reportsFailedStore(payload) || interruption.withholds(payload);
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const nonce = agent.carrier === 'text' ? conversationNonce(options, mode, input) : undefined;
   const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);
@@ -346,6 +357,7 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
     scriptSourceDeltas,
     budget,
     earlierTurns: answersIn((options.earlier ?? []).map(({ payload }) => payload)),
+    namedScripts: namedScripts((options.earlier ?? []).map(({ payload }) => payload)),
     openSubAgents: subAgents && ((ofRun) => subAgents.open({ ...ofScope, ...ofRun })),
   });
 }
@@ -370,6 +382,7 @@ function openLog(options: Continuing, push: Events['push'], port: RunLogPort): R
     turnId,
     nextSeq,
     parentRunId: subAgents?.parentRunId,
+    rootRunId: subAgents?.rootRunId,
     agents: subAgents?.path,
   };
   return new RunLog(identity, history, push, { ...port, requestedBefore: requestedIn(options.earlier, nextSeq) });

@@ -1,7 +1,9 @@
 import type { ScriptHost } from '../answer/index.js';
 import type { Harness, ResumeOptions, RunOptions } from '../harness/index.js';
 import {
+  isInterruptedByStore,
   RunInterruption,
+  StoreUnavailableError,
   type ApprovalRequest,
   type EventPayload,
   type HarnessMode,
@@ -37,6 +39,7 @@ export function hostOver(conditions: ScriptConditions, detect: Parameters<Harnes
     },
     async callTool({ name, input, ...names }) {
       const operation = await harness.callTool(name, input, { ...options, ...present(names), threadId, turnId });
+      if (operation.isInterruptedByStore === true) throw new StoreUnavailableError(operation.error!.message);
       const { scriptId } = names;
       const pendingApprovals = scriptId === undefined ? undefined : interruption.settle();
       return pendingApprovals === undefined ? operation : { ...operation, ...present({ scriptId }), pendingApprovals };
@@ -46,10 +49,14 @@ export function hostOver(conditions: ScriptConditions, detect: Parameters<Harnes
 }
 
 /**
- * The outcome of a script for its run. An interrupted script and its item are suspended, as for a script whose own calls
+ * The outcome of a script for its run. Throws a `StoreUnavailableError` if the store of scripts has interrupted the
+ * script: the run then has no last event, so that a host can recover it. An interrupted script and its item are suspended, as for a script whose own calls
  * need decisions.
  */
 export function settledOutcome({ log, interruption }: ScriptConditions, ended: Outcome): Outcome {
+  // defence: a-failing-store-stops-the-run
+  if (ended.status === 'failed' && isInterruptedByStore(ended.error))
+    throw new StoreUnavailableError(ended.error.message);
   const outcome = interruption.runOutcome(ended);
   if (!interruption.isInterrupted) return outcome;
   const { scriptId } = outcome;
@@ -61,6 +68,13 @@ export function settledOutcome({ log, interruption }: ScriptConditions, ended: O
 /** The options of a script that continues: it keeps the `context` of its start. */
 export function resumeOptions({ options: { context: _context, ...options } }: ScriptConditions): ResumeOptions {
   return options;
+}
+
+/** Whether an event reports that the store of scripts has interrupted a script. The script continues later. */
+export function reportsFailedStore(payload: EventPayload): boolean {
+  if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return false;
+  const { error } = payload.final_item;
+  return error !== undefined && isInterruptedByStore(error);
 }
 
 /** Events of an interrupted script that are dropped, because the script is recovered later. */

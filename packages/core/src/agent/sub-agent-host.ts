@@ -57,6 +57,8 @@ export interface SubAgentHost {
   readonly budget?: RunBudget | undefined;
   /** The id of the run that launched this run. */
   readonly parentRunId?: string | undefined;
+  /** The run that began the chain of sub-agents. */
+  readonly rootRunId?: string | undefined;
   /** The chain of sub-agents from the first level to this run, inclusive. */
   readonly path?: readonly string[] | undefined;
 }

@@ -99,7 +99,7 @@ export class AnswerWork {
     if (wrongCaller !== undefined) return this.#refuse(call, wrongCaller);
     if (isForClient) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
-    const source = callSource(call);
+    const source = scriptOfCall(call);
     if (source === undefined)
       return this.#refuse(call, '`run_script` needs { "code": string }: the TypeScript to run.');
     if (mode === 'disabled')
@@ -216,7 +216,8 @@ export class AnswerWork {
 }
 
 /** Returns the source of a script that arrived as a call; undefined if the call has none. */
-function callSource(call: FunctionCallItem): string | undefined {
+export function scriptOfCall(call: FunctionCallItem): string | undefined {
+  if (call.name !== SCRIPT_TOOL) return undefined;
   if (call.native_type === 'custom_tool_call') return call.arguments;
   const code = callArguments(call)?.code;
   return typeof code === 'string' ? code : undefined;

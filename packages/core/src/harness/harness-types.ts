@@ -16,7 +16,7 @@ import type { CompilerStats, Detector, DetectorOptions } from '../script/index.j
 import type { CheckPoolStats } from '../script/check/index.js';
 import type { PendingCall } from '../run/saved-call.js';
 import type { RunScriptTool } from './as-tool.js';
-import type { KeptScriptDetails } from '../run/durability/kept-scripts.js';
+import type { KeptScriptDetails, ScriptsOfRunOptions } from '../run/durability/kept-scripts.js';
 import type { ScriptCarrier } from '../prompt/instructions.js';
 import type { AnswerText } from '../answer/index.js';
 import type { Decisions } from '../run/resumption.js';
@@ -234,6 +234,11 @@ export interface Harness {
   /** Returns a stored script with all details for a user; undefined if there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
   /**
+   * The scripts that the store links to a run of an agent, in order of their starts: all that may have made a call with
+   * effects. Rejects with a `StoreUnavailableError` if the store fails.
+   */
+  scriptsOfRun(runId: string, options?: ScriptsOfRunOptions): Promise<readonly KeptScriptDetails[]>;
+  /**
    * Returns the calls with effects of a stored script, newest first. The status of each call says whether `revert` can
    * undo the call. Undefined if there is no such script.
    */
@@ -259,6 +264,8 @@ export interface Harness {
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** Whether scripts are stored beyond the process. */
   readonly hasStore: boolean;
+  /** Whether every write to the store of scripts survives a power failure. */
+  readonly hasFlushedStore: boolean;
   /** The default mode of runs. */
   readonly mode: HarnessMode;
   /** The default limits of runs. */

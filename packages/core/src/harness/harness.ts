@@ -37,7 +37,7 @@ import {
   denyUnattendedCalls,
   operatorNotices,
 } from './open-services.js';
-import type { KeptScriptDetails } from '../run/durability/kept-scripts.js';
+import { scriptsOfRun, type KeptScriptDetails, type ScriptsOfRunOptions } from '../run/durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstoredScript } from '../run/durability/claims.js';
@@ -133,6 +133,10 @@ class ToolscriptHarness implements Harness {
         this.#narrower.clear();
       },
     });
+  }
+
+  get hasFlushedStore(): boolean {
+    return this.#services.keeping?.leases.store.isFlushed === true;
   }
 
   get hasStore(): boolean {
@@ -235,6 +239,10 @@ class ToolscriptHarness implements Harness {
     { principal }: Pick<ResumeOptions, 'principal'> = {},
   ): Promise<KeptScriptDetails | undefined> {
     return this.#suspendedScripts.inspect(scriptId, principal);
+  }
+
+  scriptsOfRun(runId: string, options?: ScriptsOfRunOptions): Promise<readonly KeptScriptDetails[]> {
+    return scriptsOfRun(this.#services, runId, options);
   }
 
   async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'> = {}): Promise<Outcome> {

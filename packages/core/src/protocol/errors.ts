@@ -183,6 +183,25 @@ export function scriptFailure(
   return { code, message, phase, retryable, metadata: {}, ...extra };
 }
 
+/** Creates the failure of a script that the store of scripts has interrupted: the script continues when it is recovered. */
+export function interruptedByStore(
+  message: string,
+  { metadata, ...extra }: Partial<Pick<ScriptFailure, 'metadata' | 'retryable'>> = {},
+): ScriptFailure {
+  return scriptFailure('StoreError', message, { ...extra, metadata: { ...metadata, interrupted: true } });
+}
+
+/** Whether the store of scripts has interrupted the script that failed with this error. */
+export function isInterruptedByStore({
+  code,
+  metadata,
+}: {
+  readonly code: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}): boolean {
+  return code === 'StoreError' && metadata?.interrupted === true;
+}
+
 /**
  * A mistake of the host programmer: an unknown option, a closed harness, an invalid tool definition. `USAGE_ERRORS` has
  * all codes with their messages.

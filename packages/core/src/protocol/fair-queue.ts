@@ -1,21 +1,50 @@
+import { MAX_TIMER_MS } from './limits.js';
+
+/** The principal of an item that waits for a shared stage, and how long the item may wait, in ms. */
+export interface Turn {
+  readonly principal: string | undefined;
+  readonly waitMs: number;
+}
+
+interface Place extends Turn {
+  readonly since: number;
+  readonly timer: NodeJS.Timeout;
+  readonly refuse: (waitedMs: number) => void;
+}
+
+const CAPACITY = 10_000;
+
 /**
- * Items that wait for a shared stage. Principals take turns; the items of one principal are served in order of arrival.
- * Items without a principal share one turn.
+ * Items that wait for a shared stage, each for a limited time. Principals take turns; the items of one principal are
+ * served in order of arrival. Items without a principal share one turn.
  */
 export class FairQueue<Item> {
+  readonly #capacity: number;
   readonly #queues = new Map<string, Item[]>();
-  readonly #principals = new Map<Item, string>();
+  readonly #places = new Map<Item, Place>();
 
-  get size(): number {
-    return this.#principals.size;
+  constructor(capacity = CAPACITY) {
+    this.#capacity = capacity;
   }
 
-  add(item: Item, principal: string | undefined): void {
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /**
+   * `refuse` is called, in a later tick, after the item has left the queue without a turn: it waited too long, or the
+   * queue was full. A full queue refuses the last item of the principal with the most items.
+   */
+  add(item: Item, { principal, waitMs }: Turn, refuse: (waitedMs: number) => void): void {
     const key = principal ?? '';
     const queue = this.#queues.get(key);
     if (queue === undefined) this.#queues.set(key, [item]);
     else queue.push(item);
-    this.#principals.set(item, key);
+    // defence: waits-are-limited
+    const timer = setTimeout(() => this.#refuse(item), Math.min(waitMs, MAX_TIMER_MS));
+    this.#places.set(item, { principal: key, waitMs, since: performance.now(), timer, refuse });
+    // defence: queue-is-bounded
+    if (this.size > this.#capacity) this.#refuseOne();
   }
 
   /** The item whose turn it is. */
@@ -42,13 +71,15 @@ export class FairQueue<Item> {
 
   /** Removes an item. Does nothing if the item does not wait. */
   remove(item: Item): void {
-    const principal = this.#principals.get(item);
-    if (principal === undefined) return;
-    this.#principals.delete(item);
+    const place = this.#places.get(item);
+    if (place === undefined) return;
+    clearTimeout(place.timer);
+    this.#places.delete(item);
+    const principal = place.principal!;
     const queue = this.#queues.get(principal)!;
-    const place = queue.indexOf(item);
-    queue.splice(place, 1);
-    if (place > 0) return;
+    const index = queue.indexOf(item);
+    queue.splice(index, 1);
+    if (index > 0) return;
     // Moves the principal to the end, so that the next one is served first.
     // defence: principals-take-turns
     this.#queues.delete(principal);
@@ -57,9 +88,23 @@ export class FairQueue<Item> {
 
   /** Removes and returns all items. */
   clear(): Item[] {
-    const items = [...this.#principals.keys()];
-    this.#queues.clear();
-    this.#principals.clear();
+    const items = [...this.#places.keys()];
+    for (const item of items) this.remove(item);
     return items;
+  }
+
+  #refuse(item: Item): void {
+    const { refuse, since } = this.#places.get(item)!;
+    this.remove(item);
+    refuse(Math.round(performance.now() - since));
+  }
+
+  #refuseOne(): void {
+    let longest: Item[] = [];
+    for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
+    const item = longest.at(-1)!;
+    const { refuse } = this.#places.get(item)!;
+    this.remove(item);
+    queueMicrotask(() => refuse(0));
   }
 }

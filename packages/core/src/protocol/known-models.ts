@@ -39,11 +39,23 @@ export function nearestEffort<Effort extends string>(model: string, effort: Effo
   return effort === 'xhigh' || (effort === 'max' && !bareModelName(model).startsWith('claude-opus')) ? 'high' : effort;
 }
 
+/**
+ * Whether a model of Anthropic refuses its thinking after a change of what preceded it. Some models with adaptive
+ * thinking do not; for them, it is left out all the same.
+ */
+export function bindsThinking(model: string): boolean {
+  return effortShape(model) === 'adaptive';
+}
+
+export function isClaude(model: string): boolean {
+  return bareModelName(model).startsWith('claude-');
+}
+
 const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
 
 /** Whether a model takes a temperature. Reasoning models of OpenAI and models of Anthropic after 4.6 refuse one. */
 export function takesTemperature(model: string): boolean {
-  if (bareModelName(model).startsWith('claude-')) return matchesModel(TEMPERATURE_OF_CLAUDE, model);
+  if (isClaude(model)) return matchesModel(TEMPERATURE_OF_CLAUDE, model);
   return neverReasons(model) || !matchesModel(OPENAI_WITH_REASONING, model);
 }
 

@@ -58,7 +58,7 @@ export const LimitsSchema = z.strictObject({
   logRatePerSec: positive().default(20),
   maxLogBytes: whole().default(262_144),
   allowDetachedPromises: z.boolean().default(false),
-  /** Maximum time that a script waits for a free sandbox, in ms. */
+  /** Maximum time that a script waits for a turn in each shared stage: compiler, type checker, sandbox, changes of files; in ms. */
   queueWaitMs: whole(MAX_TIMER_MS).default(5_000),
   maxProgressEvents: whole().default(50),
 });

@@ -7,6 +7,8 @@ export interface RunIdentity {
   turnId: string;
   /** The run that launched this run of a sub-agent. */
   parentRunId?: string | undefined;
+  /** The run that began the chain of sub-agents to this run. */
+  rootRunId?: string | undefined;
   /** The chain of agents from the agent of the first run to the agent of this run, inclusive. */
   agents?: readonly string[] | undefined;
 }

@@ -46,6 +46,8 @@ export const RunSchema = z.strictObject({
   /** The holder and the expiry of the run's lease. Present only in the state `running`. */
   owner: z.string().optional(),
   leaseExpiresAt: TimeSchema.optional(),
+  /** The first holder that has left the run unfinished since the run was created or suspended. */
+  leftBy: z.string().optional(),
   /** The time at which the run's cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,

@@ -10,6 +10,8 @@ export interface HarnessStore {
   readonly claim: ClaimStore;
   readonly journal: JournalStore;
   readonly images: ImageStore;
+  /** True: every write to the journal survives a power failure, even without `flush`. Default false. */
+  readonly isFlushed?: boolean | undefined;
 }
 
 /**
@@ -126,6 +128,11 @@ export interface JournalDamage {
 export interface ScriptStatus {
   readonly state: 'running' | 'suspended' | 'ended';
   readonly threadId?: string | undefined;
+  /**
+   * The run that makes the script; for a script of a sub-agent, the run that began the chain of sub-agents. Stored with
+   * the script's first call with effects, so that a recovery finds the script even if the run's events were lost.
+   */
+  readonly runId?: string | undefined;
   readonly principal?: string | undefined;
   /** The pending approvals of a suspended script. */
   readonly approvals?: readonly WaitingApproval[] | undefined;
@@ -155,6 +162,7 @@ export interface ListQuery {
   readonly state?: StoredState | undefined;
   readonly principal?: string | undefined;
   readonly threadId?: string | undefined;
+  readonly runId?: string | undefined;
   /** `next` of the previous page. */
   readonly after?: string | undefined;
   /** Maximum number of scripts on a page. Default: all. */

@@ -28,6 +28,11 @@ export interface ToolCallContext {
   /** Reports progress to the user. */
   readonly progress: (message: string) => void;
   /**
+   * Adds a warning to the outcome of the script, which the model reads, such as that the result differs from its
+   * declaration. Undefined if the caller is not a harness.
+   */
+  readonly warn?: ((message: string) => void) | undefined;
+  /**
    * Emits a chunk of the call's output while a detached task runs, so that `tools.spawn.read` can return the chunk
    * before the task ends. Undefined if the call is not a detached task.
    */
@@ -41,6 +46,8 @@ export interface ToolCallContext {
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
+  /** Maximum time in ms that a tool should wait for a turn where calls of several principals wait. */
+  readonly queueWaitMs?: number | undefined;
 }
 
 /** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */

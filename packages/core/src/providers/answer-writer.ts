@@ -1,5 +1,6 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
-import { isJsonObject, wireJson, type Members, type WireFailure } from './wire-values.js';
+import { hostedCallId, hostedResultId } from './hosted-pairs.js';
+import { isJsonObject, wireJson, wireMembers, wireName, type Members, type WireFailure } from './wire-values.js';
 
 /** The supported wire formats. */
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -21,6 +22,14 @@ const RESTARTED = {
   message:
     'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
+
+/** The origin of an answer. It decides whether a later request may contain the answer’s reasoning, whose items store it. */
+export interface AnswerOrigin {
+  /** The model that the request named. */
+  readonly model?: string | undefined;
+  /** The hash of what preceded the answer. */
+  readonly prefix?: string | undefined;
+}
 
 type ItemType = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_code_output';
 
@@ -47,8 +56,11 @@ const TEXT_MEMBER = {
 export class AnswerWriter {
   readonly api: ProviderApi;
   readonly #prefix: string;
+  readonly #origin: Members;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
+  /** The names and items of the hosted calls without a result, by the wire's id. */
+  readonly #hostedCalls = new Map<string, { readonly itemId: string; readonly name: string }>();
   /** Keys of the finished calls: wire id, name and arguments. */
   readonly #doneCalls = new Set<string>();
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
@@ -58,9 +70,10 @@ export class AnswerWriter {
   #usage: Usage | undefined;
   #usageJson: string | undefined;
 
-  constructor(api: ProviderApi, prefix: string) {
+  constructor(api: ProviderApi, prefix: string, origin: AnswerOrigin = {}) {
     this.api = api;
     this.#prefix = prefix;
+    this.#origin = { ...origin };
   }
 
   get isEnded(): boolean {
@@ -97,7 +110,7 @@ export class AnswerWriter {
   }
 
   reasoning(): ItemWriter {
-    return this.#openItem('reasoning', {});
+    return this.#openItem('reasoning', this.#origin);
   }
 
   /** Starts a call. A call without an id, or with an id that this answer already used, gets a new id. */
@@ -114,7 +127,7 @@ export class AnswerWriter {
    * position.
    */
   opaque(native: Members): ItemWriter {
-    return this.#openItem('reasoning', { native });
+    return this.#openItem('reasoning', { ...this.#origin, native });
   }
 
   /** Starts an item for code that the provider runs. `native` is stored and sent back as in `opaque`. */
@@ -130,6 +143,13 @@ export class AnswerWriter {
   addToLastItem(changes: Members): void {
     if (this.#lastDone !== undefined)
       this.#write({ type: 'item_update', item_id: this.#lastDone, changes: { ...changes } });
+  }
+
+  /** Reports a failure of a part of the answer to users, as an item of its own. */
+  report(code: string, message: string): void {
+    const item_id = `${this.#prefix}_item_${this.#items++}`;
+    this.#write({ type: 'item_start', item_id, item_type: 'error' });
+    this.#write({ type: 'item_error', item_id, code, message });
   }
 
   usage(usage: Usage | undefined): void {
@@ -182,13 +202,32 @@ export class AnswerWriter {
       this.#write(written);
       if (open) return;
       this.#open.delete(item);
-      if (written.type === 'item_done') this.#lastDone = id;
+      if (written.type === 'item_done') this.#noteDone(written);
       // A cancelled call frees its id for its replacement.
       if (written.type !== 'item_done') this.#callIds.delete(String(members.call_id));
     });
     this.#open.add(item);
     this.#write({ type: 'item_start', item_id: id, item_type: type, initial });
     return item;
+  }
+
+  #noteDone({ item_id: itemId, final_item: item }: ItemDone): void {
+    this.#lastDone = itemId;
+    if (item.type !== 'reasoning') return;
+    const native = wireMembers(item.native);
+    const call = hostedCallId(native);
+    const name = wireName(native.name) ?? String(native.type);
+    if (call !== undefined) this.#hostedCalls.set(call, { itemId, name });
+    this.#hostedCalls.delete(hostedResultId(native) ?? '');
+  }
+
+  /** Marks and reports the hosted calls whose results the interrupted answer lacks. */
+  #loseHostedCalls(): void {
+    for (const { itemId, name } of this.#hostedCalls.values()) {
+      this.#write({ type: 'item_update', item_id: itemId, changes: { lost: true } });
+      const message = `The answer was interrupted before the provider sent the result of its call "${name}". Send the prompt again.`;
+      this.report('HostedCallLost', message);
+    }
   }
 
   /** Cancels a finished call that has no name or that the answer already contains. */
@@ -219,6 +258,7 @@ export class AnswerWriter {
     if (this.isEnded) return;
     this.start();
     for (const item of this.#open) item.finishCut();
+    if (status !== 'completed' && members.incomplete_reason !== 'paused') this.#loseHostedCalls();
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
     this.#write({ ...members, type: 'response_done', status, ...usage });
     this.#state = 'ended';

@@ -11,6 +11,7 @@ import type {
   ScriptExecutionOutputItem,
 } from '../protocol/index.js';
 import { codeOfCall } from '../protocol/hosted-code.js';
+import { isClaude } from '../protocol/known-models.js';
 import { sha256 } from '../text/crypto.js';
 import { scriptReport } from './result-text.js';
 import { wireMembers, wireName } from './wire-values.js';
@@ -98,9 +99,19 @@ export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly An
 }
 
 /** Hosted tool calls share the item type of reasoning, but are not reasoning. */
-function isReasoning(part: AnswerPart): boolean {
+export function isReasoning(part: AnswerPart): part is Extract<AnswerPart, { type: 'reasoning' }> {
   if (part.type !== 'reasoning') return false;
   return part.item.native === undefined || wireMembers(part.item.native).type === 'redacted_thinking';
+}
+
+/**
+ * Whether the reasoning is of a model whose reasoning this model cannot read. Models of Anthropic read, or silently
+ * drop, that of each other: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking, as read on
+ * 2026-11-28.
+ */
+export function isOfOtherModel({ model: author }: ReasoningItem, model: string): boolean {
+  if (typeof author !== 'string' || author === model) return false;
+  return !(isClaude(author) && isClaude(model));
 }
 
 /** Whether the item came through this wire format, so that its native members are valid in this format. */

@@ -7,8 +7,8 @@ import {
   type StreamOptions,
 } from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
-import { AnswerWriter, type ProviderApi } from './answer-writer.js';
-import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
+import { AnswerWriter, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
+import { messagesRequest, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { requiresReasoning } from './openai-chat/servers.js';
@@ -86,7 +86,13 @@ interface WireFormat {
   readonly customTools: boolean;
   readonly hostedCode: boolean;
   headers(apiKey: string | undefined): Record<string, string>;
-  encode(prompt: Prompt, options: ProviderOptions, url: URL): object;
+  encode(prompt: Prompt, options: ProviderOptions, url: URL): EncodedRequest;
+}
+
+interface EncodedRequest {
+  readonly body: object;
+  /** The prefix to which the answer's reasoning is bound, for a format that binds reasoning. */
+  readonly prefix?: string | undefined;
 }
 
 const bearer = (apiKey: string | undefined): Record<string, string> =>
@@ -100,7 +106,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     customTools: true,
     hostedCode: true,
     headers: bearer,
-    encode: (prompt, { responses }) => encodeResponses(prompt, responses),
+    encode: (prompt, { responses }) => ({ body: encodeResponses(prompt, responses) }),
   },
   'openai-chat': {
     baseUrl: 'https://api.openai.com/v1',
@@ -109,14 +115,15 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     customTools: false,
     hostedCode: false,
     headers: bearer,
-    encode: (prompt, { chat }, { hostname }) =>
-      encodeChat(prompt, {
+    encode: (prompt, { chat }, { hostname }) => ({
+      body: encodeChat(prompt, {
         maxTokensName: /^api\.openai\.com$|\.openai\.azure\.com$/u.test(hostname)
           ? 'max_completion_tokens'
           : 'max_tokens',
         ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         ...chat,
       }),
+    }),
   },
   'anthropic-messages': {
     baseUrl: 'https://api.anthropic.com',
@@ -128,7 +135,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
       'anthropic-version': '2023-06-01',
       ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
     }),
-    encode: (prompt, { messages }) => encodeMessages(prompt, messages),
+    encode: (prompt, { messages }) => messagesRequest(prompt, messages),
   },
 };
 
@@ -192,12 +199,12 @@ class ModelLine {
     request: ModelRequest,
     { signal, answerId = newId('ans'), headers }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
-    const { body, container } = await this.#encode(request);
+    const { body, container, origin } = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
       const answered = await this.#attempt(body, limits.nextAttempt(), signal, headers);
       const posted = container === undefined ? answered : withContainerFailure(answered);
-      const failure = yield* this.#emit(posted, { answerId, retries, limits });
+      const failure = yield* this.#emit(posted, { answerId, retries, limits, origin });
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
@@ -205,12 +212,13 @@ class ModelLine {
     }
   }
 
-  async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined }> {
+  async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined; origin: AnswerOrigin }> {
     const prompt = await createPrompt(this.#api, this.#options.model, request, this.#clock.now());
-    const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
+    const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
     const json = JSON.stringify(mergedBody(body, this.#options.extraBody));
     // defence: no-half-characters
-    return { body: withoutHalves(json), container: prompt.container };
+    const origin = { model: this.#options.model, ...present({ prefix }) };
+    return { body: withoutHalves(json), container: prompt.container, origin };
   }
 
   #keyRedactor(apiKey: string | undefined): Redact {
@@ -287,7 +295,7 @@ class ModelLine {
    */
   async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     let held: EventPayload[] | undefined = [];
-    for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId)) {
+    for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId, attempt.origin)) {
       if (held !== undefined) {
         held.push(...payloads);
         const failure = failureIn(held, posted);
@@ -329,6 +337,7 @@ interface Attempt {
   /** The number of attempts before this one. */
   readonly retries: number;
   readonly limits: AttemptLimits;
+  readonly origin: AnswerOrigin;
 }
 
 /**

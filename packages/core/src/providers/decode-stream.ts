@@ -6,7 +6,7 @@ import {
   type StreamEvent,
 } from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
-import { AnswerWriter, PROVIDER_APIS, type ProviderApi } from './answer-writer.js';
+import { AnswerWriter, PROVIDER_APIS, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
 import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
 import { readBody, type AnswerBody, type WireEvent } from './body.js';
 import type { WireDecoder } from './decoder.js';
@@ -49,16 +49,17 @@ export function decodeStream(
 
 /**
  * Like `decodeStream`, but yields only the payloads, grouped by wire message. `answerId` names the answer: the items
- * carry this id, and their own ids start with it.
+ * carry this id, and their own ids start with it. `origin`: the model and the request of the answer.
  */
 export function decodeAnswer(
   api: ProviderApi,
   body: AnswerBody,
   answerId: string,
+  origin?: AnswerOrigin,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
   const Decoder = Object.hasOwn(DECODERS, api) ? DECODERS[api] : undefined;
   if (Decoder === undefined) throw unknownApi(api);
-  const writer = new AnswerWriter(api, answerId);
+  const writer = new AnswerWriter(api, answerId, origin);
   return payloadBatches(new Decoder(writer), writer, body);
 }
 

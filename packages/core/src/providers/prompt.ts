@@ -1,6 +1,7 @@
 import { takesTemperature } from '../protocol/known-models.js';
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
+import { withoutLostCalls } from './hosted-pairs.js';
 import { withoutLostCode } from './lost-code.js';
 import { conversationTurns, type ImageParts, type Turn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
@@ -26,7 +27,7 @@ export async function createPrompt(
   const { conversation: all, resolveImages, ...rest } = request;
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
   // defence: lost-code-stays-out
-  const conversation = withoutLostCode(all, lost);
+  const conversation = withoutLostCalls(withoutLostCode(all, lost));
   const images = await resolvedImageParts(conversation, resolveImages);
   return { ...rest, model, turns: conversationTurns(api, conversation, images), container };
 }

@@ -65,7 +65,7 @@ export class LazyChecker implements TypeChecker {
     return this.#describedOptions().key;
   }
 
-  check: TypeChecker['check'] = async (source, principal) => (await this.#load()).check(source, principal);
+  check: TypeChecker['check'] = async (source, turn) => (await this.#load()).check(source, turn);
 
   judge: TypeChecker['judge'] = (answer, source, facts) => this.#checker!.judge(answer, source, facts);
 

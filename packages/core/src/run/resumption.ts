@@ -23,7 +23,7 @@ import {
   type ScriptStart,
   type SuspendedScript,
 } from '../calls/session/index.js';
-import { journalState, type EndedLine, type JournalState } from './durability/journal-lines.js';
+import { journalState, storedCall, type EndedLine, type JournalState } from './durability/journal-lines.js';
 import {
   damagedBy,
   requireKeeping,
@@ -38,7 +38,7 @@ import {
   UNKNOWN_VERSION,
 } from './durability/claims.js';
 import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
-import { callContext, outcomeOfCall, storedCall } from './saved-call.js';
+import { callContext, outcomeOfCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { runSession, type HarnessServices } from './script-run.js';

@@ -1,5 +1,6 @@
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import {
+  isInterruptedByStore,
   scriptFailure,
   type ApprovalRequest,
   type ErrorCode,
@@ -11,7 +12,7 @@ import {
   type Outcome,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
-import { abortReason, type ScriptStart } from '../calls/session/index.js';
+import { abortReason } from '../calls/session/index.js';
 import { abortedCall, endOfAborted, unknownEndMessage } from '../calls/facade/index.js';
 import { runCompiledScript } from './script-runner.js';
 import type { HarnessServices } from './script-run.js';
@@ -29,6 +30,8 @@ export interface PendingCall {
   /** The sealed suspension, for a harness without a store. */
   suspension: string;
   pendingApprovals: ApprovalRequest[];
+  /** True: the store of scripts has interrupted the call, whose decision is not pending. */
+  isInterruptedByStore?: boolean | undefined;
 }
 
 const JAVASCRIPT = `(async()=>{"use strict";
@@ -99,6 +102,7 @@ async function callSavedScript(
   if (end === undefined || (end.operations.length === 0 && isAborted(services, context)))
     return callOnce(services, context, call);
   const operation = savedCallOperation(services, context, end, call);
+  if (end.status === 'failed' && isInterruptedByStore(end.error)) return { ...operation, isInterruptedByStore: true };
   if (end.status !== 'suspended') return operation;
   const { scriptId, suspension, pendingApprovals } = end;
   return { ...operation, scriptId, suspension, pendingApprovals: callRequests(pendingApprovals, call) };
@@ -119,12 +123,6 @@ async function runCallingScript(services: HarnessServices, given: RunContext, ca
 export function callContext(context: RunContext, callId: string, call: JsonObject = {}): RunContext {
   const sink = sinkOfCall(context.sink, callId);
   return Object.freeze({ ...context, mode: 'enabled', context: call, sink, isInAnswer: false });
-}
-
-/** Returns the call that a stored script makes. */
-export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): { name: string; input: JsonValue } {
-  const { call } = JSON.parse(contextJson) as { call: { path: string[]; args: JsonValue[] } };
-  return { name: call.path.join('.'), input: call.args[0] ?? {} };
 }
 
 /** Sets the call's own id in the events of a saved call. */

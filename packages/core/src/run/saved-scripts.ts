@@ -16,6 +16,7 @@ import {
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import { restoreScript, type Compiler } from '../script/index.js';
 import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
+import type { RunContext } from '../protocol/run-context.js';
 import { writtenNames } from '../text/identifier-name.js';
 import type { LazyChecker } from './lazy-checker.js';
 
@@ -32,7 +33,7 @@ interface Services extends Pick<DurabilityServices, 'onInternalError'> {
   readonly toolNames: readonly string[];
 }
 
-type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
+type SourceLimits = Pick<Limits, 'maxSourceBytes' | 'queueWaitMs'>;
 
 /**
  * Links a script to the saved scripts that its calls name, and those saved scripts to the saved scripts that their own
@@ -78,7 +79,7 @@ async function link(
         continue;
       }
       if (linked.size === MAX_SCRIPTS) return failedCompile(script, tooMany());
-      const result = await compileSavedScript(services, saved, limits);
+      const result = await compileSavedScript(services, saved, limits, owner.principal);
       if (!result.ok) return failedCompile(script, doesNotFit(id, result.failure));
       linked.set(id, { ...saved, compiled: result.script.stored() });
       open.push(result.script);
@@ -102,13 +103,15 @@ export function runsSavedScripts(services: Services, { plan }: CompiledScript): 
 export async function checkSavedScript(
   services: Services,
   saved: SavedScript,
-  { maxSourceBytes }: SourceLimits,
+  { limits, principal }: Pick<RunContext, 'limits' | 'principal'>,
 ): Promise<SavedScriptCheck> {
   // The source must be complete without the function around it, so that nothing in the source can close that function.
-  const alone = await services.compiler.compile(saved.source, { language: 'ts', maxSourceBytes });
+  const { maxSourceBytes, queueWaitMs } = limits;
+  const how = { language: 'ts', maxSourceBytes, principal, queueWaitMs } as const;
+  const alone = await services.compiler.compile(saved.source, how);
   // defence: saved-sources-are-complete
   if (!alone.ok) return { ok: false, problem: savedScriptProblem(alone.failure, 0) };
-  const result = await compileSavedScript(services, saved, { maxSourceBytes });
+  const result = await compileSavedScript(services, saved, limits, principal);
   if (!result.ok) return { ok: false, problem: savedScriptProblem(result.failure, 1) };
   return { ok: true, tools: [...new Set(result.script.plan.map(({ tool }) => tool))] };
 }
@@ -143,7 +146,8 @@ const TYPE_PREFIX = 'SavedScript';
 function compileSavedScript(
   { compiler, checker, toolNames }: Services,
   { source, input, output }: SavedScript,
-  { maxSourceBytes }: SourceLimits,
+  { maxSourceBytes, queueWaitMs }: SourceLimits,
+  principal: string | undefined,
 ): Promise<CompileResult> {
   const types = typesOfSchemas(TYPE_PREFIX, [input, ...(output === undefined ? [] : [output])]);
   const [inputType, outputType] = types.types;
@@ -154,6 +158,8 @@ function compileSavedScript(
     maxSourceBytes: maxSourceBytes + head.length,
     toolNames,
     typeChecker: checker,
+    principal,
+    queueWaitMs,
   });
 }
 

@@ -74,7 +74,6 @@ function contextOfScript(context: RunContext, { contextJson }: ScriptRun): RunCo
 const REPEATS = ',"repeatsReadText":true}';
 
 function makeFacade(services: HarnessServices, context: RunContext, script: ScriptRun, hooks: SessionFacadeHooks) {
-  const { limits } = context;
   const { scriptId, compiled, decisions, memory, journal } = script;
   const gate = createGate(context, {
     decisions,
@@ -88,7 +87,7 @@ function makeFacade(services: HarnessServices, context: RunContext, script: Scri
     gate,
     scriptId,
     plan: compiled.plan,
-    savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, limits) },
+    savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });
 }

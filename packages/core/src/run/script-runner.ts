@@ -1,5 +1,6 @@
 import {
   RunInterruption,
+  interruptedByStore,
   scriptFailure,
   type CompileResult,
   type CompiledScript,
@@ -64,6 +65,7 @@ async function compile(services: HarnessServices, context: RunContext, text: Scr
       toolNames: services.toolNames,
       typeChecker: services.checker,
       principal,
+      queueWaitMs: limits.queueWaitMs,
     });
     if (!compiled.ok || !runsSavedScripts(services, compiled.script)) return compiled;
     return await linkSavedScripts(services, compiled.script, { app, principal, threadId: identity.threadId }, limits);
@@ -159,7 +161,7 @@ function unsuspendedOutcome(
   const failure =
     journal === undefined
       ? scriptFailure('SuspensionError', `${problem} Check what the script did before you run it again.`)
-      : scriptFailure('StoreError', `${problem} Check the store, then call harness.recover(scriptId).`);
+      : interruptedByStore(`${problem} The script can continue when the store accepts writes again.`);
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
   );
@@ -176,7 +178,7 @@ async function noteEnd(
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
-    if (isInterrupted(services, outcome, signal)) await journal.interrupt();
+    if (journal.hasFailed || isInterrupted(services, outcome, signal)) await journal.interrupt();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
     // The script has already run, so only the operator gets the report that its end was not stored.

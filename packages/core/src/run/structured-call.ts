@@ -36,7 +36,7 @@ export async function callOnce(
     gate: context.mode === 'dry-run' ? dryRunGate : createGate(context),
     scriptId: undefined,
     plan: [],
-    savedScripts: { linked: [], check: (saved) => checkSavedScript(services, saved, limits) },
+    savedScripts: { linked: [], check: (saved) => checkSavedScript(services, saved, context) },
     nowMs: () => performance.now() - started,
     listener: {
       // The time limit starts when the tool starts, because a user may take any time to decide.

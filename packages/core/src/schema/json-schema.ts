@@ -33,24 +33,30 @@ const MAX_ISSUES = 50;
  *
  * Input: the schema must describe an object. If a level has `properties`, unknown keys there are errors unless the
  * schema allows them. Defaults that fit their own schemas are applied. Output: the schema applies unchanged. Throws a
- * `ToolscriptUsageError` whose message begins with `where` for an unusable schema.
+ * `ToolscriptUsageError` whose message begins with `where` for an unusable schema. `skipsFlaws`: a keyword with a wrong
+ * value is not checked, and is named in a note.
  */
-export function compileJsonSchema(schema: unknown, direction: 'input' | 'output', where: string): CompiledSchema {
+export function compileJsonSchema(
+  schema: unknown,
+  direction: 'input' | 'output',
+  where: string,
+  skipsFlaws = false,
+): CompiledSchema {
   if (!isRecord(schema)) throw new ToolscriptUsageError('JSON_SCHEMA_NOT_AN_OBJECT', { where });
   const copy = plainCopy(schema, where);
-  return direction === 'input' ? compileInput(copy, where) : compileOutput(copy, where);
+  return direction === 'input' ? compileInput(copy, where, skipsFlaws) : compileOutput(copy, where, skipsFlaws);
 }
 
-function compileOutput(jsonSchema: JsonObject, where: string): CompiledSchema {
-  const { root, notes } = readUntrustedSchema(jsonSchema, where);
+function compileOutput(jsonSchema: JsonObject, where: string, skipsFlaws: boolean): CompiledSchema {
+  const { root, notes } = readUntrustedSchema(jsonSchema, where, skipsFlaws);
   const validateOutput = (value: unknown) => judge(value, (copy, budget) => valueIssues(root, copy, budget));
   return { jsonSchema, validate: validateOutput, notes: [...notes] };
 }
 
-function compileInput(given: JsonObject, where: string): CompiledSchema {
+function compileInput(given: JsonObject, where: string, skipsFlaws: boolean): CompiledSchema {
   assertDescribesObject(given, where);
   const jsonSchema = { type: 'object', ...given };
-  const tree = readUntrustedSchema(jsonSchema, where);
+  const tree = readUntrustedSchema(jsonSchema, where, skipsFlaws);
   const removed = settleDefaults(tree, accepts);
   const validateInput = (input: unknown) =>
     judge(input === undefined ? {} : input, (value, budget) => {

@@ -24,9 +24,10 @@ export function schemaTree(json: JsonObject): SchemaTree {
 /**
  * Reads an untrusted JSON Schema, for validation. Throws a `ToolscriptUsageError` whose message begins with `where` for
  * an unusable schema. Reads nothing outside of the schema. A pattern that could take too long becomes a note.
+ * `skipsFlaws`: a keyword with a wrong value becomes a note too, and is not checked.
  */
-export function readUntrustedSchema(json: JsonObject, where: string): SchemaTree {
-  const tree = new SchemaReader(json, where).read();
+export function readUntrustedSchema(json: JsonObject, where: string, skipsFlaws = false): SchemaTree {
+  const tree = new SchemaReader(json, where, skipsFlaws).read();
   trees.set(json, tree);
   return tree;
 }
@@ -62,6 +63,7 @@ class SchemaReader {
   readonly #root: JsonObject;
   /** The subject of errors; undefined if wrong keywords are skipped and patterns are not judged. */
   readonly #where: string | undefined;
+  readonly #skipsFlaws: boolean;
   /** True in drafts 3 to 7 of JSON Schema, in which a reference replaces the keywords beside it. */
   readonly #referenceReplaces: boolean;
   readonly #schemas = new Map<object, Schema>();
@@ -70,9 +72,10 @@ class SchemaReader {
   /** The length of the path at which the reader started. */
   #start = 0;
 
-  constructor(root: JsonObject, where?: string) {
+  constructor(root: JsonObject, where?: string, skipsFlaws = false) {
     this.#root = root;
     this.#where = where;
+    this.#skipsFlaws = skipsFlaws;
     this.#referenceReplaces = /draft-0[34567]/.test(String(root['$schema'] ?? ''));
   }
 
@@ -96,8 +99,11 @@ class SchemaReader {
     if (!isRecord(json)) return this.#refuse(path, 'a schema must be an object, true or false', schema);
     this.#schemas.set(json, schema);
     // defence: schema-size-is-capped
-    if (path.length - this.#start > MAX_SCHEMA_DEPTH || this.#schemas.size > MAX_SCHEMAS)
-      return this.#refuse(path.slice(0, 8), 'the schema is too large; remove parts of it', schema);
+    if (path.length - this.#start > MAX_SCHEMA_DEPTH || this.#schemas.size > MAX_SCHEMAS) {
+      if (this.#where !== undefined)
+        throw unusable(this.#where, path.slice(0, 8), 'the schema is too large; remove parts of it');
+      return schema;
+    }
     this.#annotations(schema, json);
     const reference = json['$ref'] ?? json['$dynamicRef'] ?? json['$recursiveRef'];
     if (reference !== undefined) this.#reference(schema, reference, path);
@@ -212,19 +218,20 @@ class SchemaReader {
   }
 
   #reference(schema: Schema, reference: unknown, path: Path): void {
-    const name = String(reference);
+    const name = withoutId(reference, this.#root['$id']);
     schema.reference = { name, target: undefined };
     const place = [...path, '$ref'];
+    const refuse = (reason: string) => {
+      this.#refuse(place, reason);
+      if (this.#skipsFlaws) schema.reference = undefined;
+    };
     // defence: references-stay-inside
-    if (typeof reference !== 'string' || !reference.startsWith('#'))
-      return this.#refuse(
-        place,
-        `points outside of the schema (${quote(name)}); copy the schema at this reference into $defs`,
-      );
-    const target = referenceTarget(this.#root, reference);
+    if (!name.startsWith('#'))
+      return refuse(`points outside of the schema (${quote(name)}); copy the schema at this reference into $defs`);
+    const target = referenceTarget(this.#root, name);
     if (typeof target === 'boolean' || isRecord(target))
-      this.#references.push({ schema, target, path: reference.split(/[#/]/).filter((part) => part !== '') });
-    else this.#refuse(place, `the schema has nothing at ${quote(name)}; correct the reference`);
+      this.#references.push({ schema, target, path: name.split(/[#/]/).filter((part) => part !== '') });
+    else refuse(`the schema has nothing at ${quote(name)}; correct the reference`);
   }
 
   #list(value: unknown, path: Path): readonly SchemaNode[] | undefined {
@@ -243,13 +250,22 @@ class SchemaReader {
   }
 
   #refuse<Fallback = undefined>(path: Path, reason: string, fallback?: Fallback): Fallback {
-    if (this.#where === undefined) return fallback as Fallback;
-    throw new ToolscriptUsageError('JSON_SCHEMA_UNUSABLE', {
-      where: this.#where,
-      place: ` at ${placeText(path)}`,
-      reason,
-    });
+    if (this.#where !== undefined && !this.#skipsFlaws) throw unusable(this.#where, path, reason);
+    if (this.#where !== undefined) this.#notes.add(`${placeText(path)}: ${reason}. It is not checked.`);
+    return fallback as Fallback;
   }
+}
+
+function unusable(where: string, path: Path, reason: string): ToolscriptUsageError {
+  return new ToolscriptUsageError('JSON_SCHEMA_UNUSABLE', { where, place: ` at ${placeText(path)}`, reason });
+}
+
+/** A reference to the document itself, by the document's own `$id`, as a reference inside of the document. */
+function withoutId(reference: unknown, id: unknown): string {
+  const name = String(reference);
+  if (typeof id !== 'string' || id === '' || id.endsWith('#')) return name;
+  if (name === id) return '#';
+  return name.startsWith(`${id}#`) ? name.slice(id.length) : name;
 }
 
 /** Returns what a reference leads to. Never reads another document. */

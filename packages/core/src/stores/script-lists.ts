@@ -63,6 +63,7 @@ export class ScriptLister {
     state,
     principal,
     threadId,
+    runId,
     after = '',
     limit = Number.POSITIVE_INFINITY,
   }: ListQuery): Promise<ScriptPage> {
@@ -75,7 +76,7 @@ export class ScriptLister {
       for (let start = 0; start < part.length; start += AT_ONCE) {
         const found = await Promise.all(part.slice(start, start + AT_ONCE).map((candidate) => candidate.look()));
         for (const [index, script] of found.entries()) {
-          if (script === undefined || !fits(script, { state, principal, threadId })) continue;
+          if (script === undefined || !fits(script, { state, principal, threadId, runId })) continue;
           scripts.push(script);
           if (scripts.length === limit) return { scripts, next: listPosition(part[start + index]!) };
         }
@@ -156,11 +157,12 @@ function listPosition({ updatedAtMs, scriptId }: { updatedAtMs: number; scriptId
   return statusEntryName(updatedAtMs, scriptId);
 }
 
-export function fits(script: ListedScript, { state, principal, threadId }: ListQuery): boolean {
+export function fits(script: ListedScript, { state, principal, threadId, runId }: ListQuery): boolean {
   return (
     (state === undefined || script.state === state) &&
     (principal === undefined || script.principal === principal) &&
-    (threadId === undefined || script.threadId === threadId)
+    (threadId === undefined || script.threadId === threadId) &&
+    (runId === undefined || script.runId === runId)
   );
 }
 

@@ -234,7 +234,7 @@ export const listLaws: readonly StoreLaw[] = [
   }),
   law('list reports the status of each script, as its holder wrote it, and whether it is held', async (store) => {
     const { claim, journal } = store;
-    const about = { threadId: 'thr_1', principal: 'ada' };
+    const about = { threadId: 'thr_1', runId: 'run_1', principal: 'ada' };
     const approvals = [{ approvalId: 'apr_1', tool: 'pay', line: 3 }];
     const images = [sha256(new Uint8Array([1]))];
     await claim.take('scr_a', 0);
@@ -260,13 +260,17 @@ export const listLaws: readonly StoreLaw[] = [
       await claim.take(scriptId, 0);
       const principal = index % 2 === 0 ? 'even' : 'odd';
       const state = index < 8 ? 'suspended' : 'ended';
-      await journal.append(scriptId, 1, ['line'], { status: { state, principal, threadId: `thr_${index % 3}` } });
+      await journal.append(scriptId, 1, ['line'], {
+        status: { state, principal, threadId: `thr_${index % 3}`, runId: `run_${index % 4}` },
+      });
       await claim.release(scriptId, 1);
     }
     strictEqual((await journal.list({ state: 'suspended' })).length, 8);
     strictEqual((await journal.list({ state: 'ended' })).length, 4);
     deepStrictEqual(await journal.list({ state: 'running' }), []);
     strictEqual((await journal.list({ principal: 'odd' })).length, 6);
+    const ofRun = await journal.list({ runId: 'run_2' });
+    deepStrictEqual(new Set(ofRun.map(({ scriptId }) => scriptId)), new Set(['scr_2', 'scr_6', 'scr_10']));
     const both = await journal.list({ threadId: 'thr_1', state: 'suspended' });
     deepStrictEqual(new Set(both.map(({ scriptId }) => scriptId)), new Set(['scr_1', 'scr_4', 'scr_7']));
     for (const limit of [1, 3, 5, 12, 20]) {

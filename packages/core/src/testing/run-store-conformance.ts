@@ -397,6 +397,25 @@ const leaseLaws: readonly StoresLaw[] = [
     const again = await stores.runs.claim(LEASE);
     deepStrictEqual([again?.run.epoch, again?.run.reason], [2, 'interrupted']);
   }),
+  storesLaw(
+    'a run names the first holder that has left it unfinished, until it is suspended',
+    async (_, makeStores) => {
+      const clock = new TestClock();
+      const stores = await makeStores({ now: clock.now });
+      const { run } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+      strictEqual(run.leftBy, undefined);
+      await stores.runs.release({ runId: run.runId, epoch: 1 });
+      strictEqual((await stores.runs.claim({ owner: 'b', leaseMs: 1_000 }))?.run.leftBy, 'a');
+      clock.nowMs += 2_000;
+      strictEqual((await stores.runs.claim({ owner: 'c', leaseMs: 1_000 }))?.run.leftBy, 'a');
+      await stores.runs.suspend({ runId: run.runId, epoch: 3 }, [approvalDraft('apr_1')]);
+      strictEqual((await stores.runs.get(run.runId))?.leftBy, undefined);
+      await stores.threads.decide('apr_1', 'approve', 'ada');
+      strictEqual((await stores.runs.claim({ owner: 'd', leaseMs: 1_000 }))?.run.leftBy, undefined);
+      clock.nowMs += 2_000;
+      strictEqual((await stores.runs.claim({ owner: 'e', leaseMs: 1_000 }))?.run.leftBy, 'd');
+    },
+  ),
 ];
 
 async function refusesAll(runs: RunStore, fence: RunFence): Promise<void> {

@@ -140,6 +140,11 @@ export interface DefinedTool extends Tool {
 export interface DefineToolOptions {
   /** Permits a namespace that is otherwise reserved; names then have the form `mcp.SERVER.TOOL`. */
   namespace?: 'mcp' | undefined;
+  /**
+   * True: a part of a JSON Schema that is not valid JSON Schema is not checked, and is declared as unknown; `notes` names
+   * it. Default: such a schema is an error.
+   */
+  skipFlaws?: boolean | undefined;
 }
 
 /**
@@ -172,8 +177,8 @@ export function defineTool<
   assertDefinition(definition);
   assertToolName(definition.name, options.namespace);
   assertMembers(definition as unknown as Record<string, unknown>, definition.name);
-  const input = compileInput(definition);
-  const output = compileOutput(definition);
+  const input = compileInput(definition, options);
+  const output = compileOutput(definition, options);
   const aliases = readAliases(definition.aliases, `the tool "${definition.name}"`, input.jsonSchema);
   const validateInput = nullsAsAbsent(input.jsonSchema, input.validate);
   return Object.freeze({
@@ -244,10 +249,14 @@ const EFFECTS: readonly unknown[] = ['read', 'write', 'external'];
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false };
 const acceptAnything = compileJsonSchema({}, 'output', 'The schema of any result');
 
-function compileInput(definition: ToolDefinition<ToolSchema | undefined, ToolSchema | undefined>): CompiledSchema {
+function compileInput(
+  definition: ToolDefinition<ToolSchema | undefined, ToolSchema | undefined>,
+  { skipFlaws }: DefineToolOptions,
+): CompiledSchema {
   const where = `The input of the tool "${definition.name}"`;
   refuseBoth(definition.name, 'input', definition.input, 'inputSchema', definition.inputSchema);
-  if (definition.input === undefined) return compileJsonSchema(definition.inputSchema ?? NO_ARGUMENTS, 'input', where);
+  if (definition.input === undefined)
+    return compileJsonSchema(definition.inputSchema ?? NO_ARGUMENTS, 'input', where, skipFlaws);
   const compiled = compileSchema(definition.input, 'input', where);
   const type = compiled.jsonSchema['type'];
   if (type !== undefined && type !== 'object') {
@@ -258,13 +267,14 @@ function compileInput(definition: ToolDefinition<ToolSchema | undefined, ToolSch
 
 function compileOutput(
   definition: ToolDefinition<ToolSchema | undefined, ToolSchema | undefined>,
+  { skipFlaws }: DefineToolOptions,
 ): CompiledSchema | undefined {
   const where = `The output of the tool "${definition.name}"`;
   refuseBoth(definition.name, 'output', definition.output, 'outputSchema', definition.outputSchema);
   if (definition.output === undefined) {
     return definition.outputSchema === undefined
       ? undefined
-      : compileJsonSchema(definition.outputSchema, 'output', where);
+      : compileJsonSchema(definition.outputSchema, 'output', where, skipFlaws);
   }
   return compileSchema(definition.output, 'output', where);
 }

@@ -36,7 +36,7 @@ describe.each(APIS)('%s', (api) => {
       call('functions.add:0'),
       call('functions.add:0'),
       call('i'.repeat(80)),
-      { parts: [{ type: 'text', text: 'Three.' }], expect: ['{\"sum\":3}'] },
+      { parts: [{ type: 'text', text: 'Three.' }], expect: ['{"sum":3}'] },
     ]);
     const { response } = await play(world, scene, { carrier: 'tool', functions: 'all' });
     expectClean(scene);

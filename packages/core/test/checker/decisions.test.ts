@@ -231,6 +231,17 @@ describe('methods of other languages', () => {
   });
 });
 
+describe('integers that a number would round', () => {
+  it.each([
+    ['return 2512292042121000001', 'refused inexact-integer'],
+    ['return 9_007_199_254_740_993', 'refused inexact-integer'],
+    ['return 9007199254740992 + 1e21 + 1_000 + 0.1234567890123456789', 'runs'],
+    ['return String(2512292042121000001n) + "2512292042121000001"', 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
 describe('comparisons that can never hold', () => {
   it.each([
     [`${READ} if (item.state === "opened") await tools.notes.write({ text: "a" })`, 'refused ts2367'],

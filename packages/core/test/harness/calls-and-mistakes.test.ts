@@ -330,6 +330,23 @@ describe('a tool receives', () => {
     expect(keys.every((key, index) => key.startsWith(outcome.scriptId) && key.endsWith(String(index)))).toBe(true);
   });
 
+  it('a warning of a tool is in the diagnostics of its script, once and at its call', async () => {
+    const warns = defineTool({
+      name: 'warns',
+      description: 'x',
+      effect: 'read',
+      execute: (_, { warn }) => warn?.('not as declared'),
+    });
+    const outcome = await openHarness({ tools: [warns] }).runScript(
+      '\nawait tools.warns(); return await tools.warns();',
+    );
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      diagnostics: [{ severity: 'warning', code: 'tool-warning', message: 'not as declared', line: 2 }],
+    });
+    expect(outcome.diagnostics).toHaveLength(1);
+  });
+
   it('progress reports of a tool are those of its script', async () => {
     const events: StreamEvent[] = [];
     const chatty = defineTool({

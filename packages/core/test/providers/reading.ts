@@ -20,7 +20,7 @@ export function readingOf(
     })),
     usage: response.usage?.native,
     stopReason: doneOf(events).stop_reason as string | undefined,
-    blobs: response.output_items.flatMap((item) => BLOBS[api](item)),
+    blobs: response.output_items.filter(({ type }) => type !== 'error').flatMap((item) => BLOBS[api](item)),
   };
 }
 

@@ -50,6 +50,14 @@ function unstored({ status, ...item }: Json): Json[] {
     case 'function_call':
     case 'custom_tool_call':
       return [others];
+    case 'tool_search_call': {
+      // A call that the client must execute, and that Toolscript does not know, becomes a call of a function.
+      const { type: name, execution, call_id, caller, arguments: args } = item;
+      if (execution !== 'client') return [{ ...item, status }];
+      return [
+        { type: 'function_call', call_id, name, arguments: JSON.stringify({ arguments: args, execution }), caller },
+      ];
+    }
     case 'reasoning':
       return [typeof item.encrypted_content === 'string' ? others : item];
     default:
@@ -62,7 +70,12 @@ const REASONING = ['thinking', 'redacted_thinking'];
 const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording) => Promise<void>>> = {
   async 'anthropic-messages'(prompt, recording) {
     const { content } = (await wholeWithSdk(recording)) as { content: Json[] };
-    const said = content.filter(({ type, text }) => type !== 'text' || String(text).trim() !== '');
+    const calls = content.map(({ id }) => id);
+    const said = content.filter(
+      ({ type, text, tool_use_id: of }) =>
+        // A result whose call an earlier answer made cannot go back alone.
+        (type !== 'text' || String(text).trim() !== '') && (of === undefined || calls.includes(of)),
+    );
     const last = said.findLastIndex(({ type }) => !REASONING.includes(String(type)));
     const sent = encodeMessages(prompt).messages.find(({ role }) => role === 'assistant');
     expect(plain(sent?.content ?? [])).toEqual(plain(said.slice(0, last + 1)));

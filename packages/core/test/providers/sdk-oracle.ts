@@ -77,6 +77,15 @@ async function readResponses(recording: Recording): Promise<SdkReading> {
     if (item.type === 'message') reading.text += item.content.map(textOfPart).join('');
     if (item.type === 'function_call')
       reading.calls.push({ callId: item.call_id, name: item.name, arguments: item.arguments });
+    if (isClientSearch(item)) {
+      const { execution, arguments: args } = item;
+      const call = {
+        callId: item.call_id!,
+        name: item.type,
+        arguments: JSON.stringify({ arguments: args, execution }),
+      };
+      reading.calls.push(call);
+    }
     if (item.type === 'reasoning')
       thoughts.push([...item.summary, ...(item.content ?? [])].map(({ text }) => text).join('\n\n'));
     // The final response seals reasoning again; the expected value is the first version from the stream.
@@ -84,6 +93,11 @@ async function readResponses(recording: Recording): Promise<SdkReading> {
   }
   reading.reasoning = joinedThoughts(thoughts);
   return { reading, whole };
+}
+
+/** A call that the client must execute, and that Toolscript reads as a call of a function of this name. */
+function isClientSearch(item: OpenAI.Responses.ResponseOutputItem): item is OpenAI.Responses.ResponseToolSearchCall {
+  return item.type === 'tool_search_call' && item.execution === 'client';
 }
 
 function textOfPart(part: OpenAI.Responses.ResponseOutputMessage['content'][number]): string {
@@ -98,6 +112,8 @@ function blobOf(item: OpenAI.Responses.ResponseOutputItem): unknown {
       return { id: item.id, encrypted_content: item.encrypted_content, summary: item.summary };
     case 'function_call':
       return { id: item.id, namespace: item.namespace };
+    case 'tool_search_call':
+      return item.execution === 'client' ? { id: undefined, namespace: undefined } : item;
     default:
       return item;
   }

@@ -42,7 +42,8 @@ function fresh(deadlineMs = 60_000, url = entry): CompileThread {
   return thread;
 }
 
-const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined, wantsFacts: false });
+const ask = (thread: CompileThread, source: string, waitMs = 60_000) =>
+  thread.run({ source, toolNames: undefined, wantsFacts: false }, { principal: undefined, waitMs });
 
 describe('the compile thread', () => {
   it.each([
@@ -54,6 +55,10 @@ describe('the compile thread', () => {
     const results = await Promise.all(['a', how, 'b', 'c'].map((source) => ask(thread, source)));
     expect(results.map((result) => result.type)).toEqual(['answer', type, 'answer', 'answer']);
     expect(thread.restarts).toBe(1);
+  });
+
+  it('does not count its start as a wait of its first job', async () => {
+    expect(await ask(fresh(), 'a', 0)).toMatchObject({ type: 'answer' });
   });
 
   it('abandons a job that misses its deadline, and the queue continues', async () => {

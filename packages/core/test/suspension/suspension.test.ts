@@ -361,6 +361,19 @@ describe('a callback that decides', () => {
     expect(valueOf(await open({ effects }).resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe(2);
   });
 
+  it.each(['await sleep(1);', ''])('is asked twice, and the script waits for both decisions: %s', async (between) => {
+    const options = {
+      approvals: () => new Promise<never>(() => {}),
+      suspendAfterMs: 300,
+      limits: { timeoutMs: 5_000 },
+    };
+    suspended(
+      await open(options).runScript(
+        `const first = tools.note({ text: "a" }); ${between} return await Promise.all([first, tools.note({ text: "b" })]);`,
+      ),
+    );
+  });
+
   it('has suspendAfterMs to answer; a later answer changes nothing', async () => {
     let answer: (decision: Decision) => void = () => {};
     const approvals = () => new Promise<Decision>((resolve) => (answer = resolve));
@@ -649,7 +662,8 @@ describe('detached tasks', () => {
   });
 
   it('that waited for a decision when their script ended were never started', async () => {
-    const outcome = await open({ expose: { spawn: true } }).runScript(
+    // A user who is asked can still decide later.
+    const outcome = await open({ expose: { spawn: true }, approvals: undefined }).runScript(
       'tools.spawn.exec("note", { text: "a" }).done.catch(() => {}); return 1',
     );
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ status: 'not_started' }] });

@@ -69,9 +69,20 @@ export function tools(effects: Effects = []) {
   ];
 }
 
+/**
+ * If the tests run with `TOOLSCRIPT_TEST_SUSPEND_AFTER_MS`, a user is asked who never decides, and scripts are suspended
+ * after that time. Otherwise nobody is asked, so they are suspended at once.
+ */
+const SUSPEND_AFTER_MS = process.env['TOOLSCRIPT_TEST_SUSPEND_AFTER_MS'];
+const absentUser: Partial<HarnessOptions> =
+  SUSPEND_AFTER_MS === undefined
+    ? {}
+    : { approvals: () => new Promise(() => {}), suspendAfterMs: Number(SUSPEND_AFTER_MS) };
+
 /** If `workers` or `runtime` is set, the harness has separate threads. */
 export function open(options: Partial<HarnessOptions> & { effects?: Effects } = {}): Harness {
-  const { effects, ...rest } = options;
+  const { effects, ...given } = options;
+  const rest = 'approvals' in given ? given : { ...absentUser, ...given };
   const threads = hasOwnThreads(rest) ? {} : sharedThreads();
   const harness = createHarness({ tools: tools(effects), suspensionKey: KEY, typecheck: 'off', ...threads, ...rest });
   onTestFinished(() => harness.close());

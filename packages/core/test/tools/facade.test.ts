@@ -136,6 +136,7 @@ describe('a call that is admitted', () => {
       scriptId: 'scr_1',
       idempotencyKey: 'scr_1:0',
       maxOutputBytes: 262_144,
+      queueWaitMs: 5_000,
     });
     advance(40);
     held[0]?.resolve({ done: [1] });

@@ -149,7 +149,10 @@ class Agreement {
 
   /** TypeScript's diagnostics of a script with the declarations, without the policy. */
   async #declared({ declared }: Group, source: string): Promise<string[]> {
-    const answer = await this.#pool.check(declared, `export {};async function __script(){\n${source}\n}\n`);
+    const answer = await this.#pool.check(declared, `export {};async function __script(){\n${source}\n}\n`, {
+      principal: undefined,
+      waitMs: 60_000,
+    });
     return answer.type === 'checked' ? answer.diagnostics.map(({ text: said }) => said) : [answer.type];
   }
 }

@@ -358,4 +358,27 @@ describe('a script’s calls', () => {
     if (process.env['SHOW_STALLS']) console.log('large results', Math.round(stall));
     expect(stall).toBeLessThan(MAX_LARGE_RESULT_MS);
   });
+
+  it.each([
+    ['too many bytes', {}, 'x'.repeat(1_100_000)],
+    ['too many values', {}, many({}, 110_000)],
+    ['no JSON data', {}, [...many({}, 90_000), new Map()]],
+    ['values that do not fit their schema', { output: z.array(z.array(z.string())) }, many([1], 24_000)],
+  ])('with refused results leave a turn to other work after each: %s', async (_why, output, large) => {
+    const probe = tool({ input: z.object({}), ...output, execute: () => large });
+    const facade = facadeOf(probe, 32);
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      immediate = setImmediate(count);
+    };
+    let immediate = setImmediate(count);
+    const calls = Array.from({ length: 32 }, (_, callIndex) =>
+      facade.call({ callId: `c${callIndex}`, callIndex, tool: 'probe', argsJson: '{}' }),
+    );
+    const codes = (await Promise.all(calls)).map(codeOf);
+    clearImmediate(immediate);
+    expect(new Set(codes)).toEqual(new Set(['ToolExecutionError']));
+    expect(turns).toBeGreaterThanOrEqual(31);
+  });
 });

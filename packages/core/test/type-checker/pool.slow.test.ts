@@ -13,6 +13,7 @@ const TOOLS = {
   declarations:
     'interface Tools { read(args: { path: string }): Promise<{ size: number }>; }\ndeclare const tools: Tools;\n',
 };
+const TURN = { principal: undefined, waitMs: 60_000 };
 const wrapped = (script: string) => `export {};async function __script(){\n${script}\n}\n`;
 const ENDLESS =
   'type R<N extends number, A extends any[] = []> = A["length"] extends N ? A : R<N, [...A, 0]>; const x: R<999> = [] as any; return x;';
@@ -24,7 +25,7 @@ function open(options?: CheckPoolOptions): CheckPool {
 }
 
 async function codes(pool: CheckPool, script: string, toolSet = TOOLS): Promise<number[] | string> {
-  const answer = await pool.check(toolSet, wrapped(script));
+  const answer = await pool.check(toolSet, wrapped(script), TURN);
   return answer.type === 'checked' ? answer.diagnostics.map(({ code }) => code) : answer.type;
 }
 
@@ -42,9 +43,17 @@ describe('a check', () => {
     expect(await codes(open(), 'return (await tools.read({ path: 1 })).sise')).toEqual([2322, 2339]);
   });
 
+  it('does not wait too long because the process starts', async () => {
+    const pool = open();
+    const answers = await Promise.all(
+      [1, 2, 3].map((value) => pool.check(TOOLS, wrapped(`return ${value}`), { principal: undefined, waitMs: 0 })),
+    );
+    expect(answers.map(({ type }) => type)).toEqual(['checked', 'checked', 'checked']);
+  });
+
   it('counts positions in UTF-16 units', async () => {
     const script = 'const s = "äöü🎉"; return await tools.read({ path: 1 });';
-    const answer = await open().check(TOOLS, wrapped(script));
+    const answer = await open().check(TOOLS, wrapped(script), TURN);
     expect(answer.type === 'checked' && answer.diagnostics[0]?.pos).toBe(wrapped(script).indexOf('path: 1'));
   });
 
@@ -75,7 +84,7 @@ describe('a check', () => {
   ])('of %s ends, and the next script is checked as usual', async (_what, script) => {
     const pool = open();
     await pool.warm(TOOLS);
-    expect(['checked', 'slow']).toContain((await pool.check(TOOLS, wrapped(script))).type);
+    expect(['checked', 'slow']).toContain((await pool.check(TOOLS, wrapped(script), TURN)).type);
     expect(await codes(pool, 'return tools.read({ path: 1 })')).toEqual([2322]);
   });
 
@@ -133,7 +142,7 @@ describe('a whole checker', () => {
       judgeArgument: () => undefined,
       isObject: () => false,
     });
-    expect((await checker.check('return "\udc00"')).type).toBe('checked');
+    expect((await checker.check('return "\udc00"', TURN)).type).toBe('checked');
     expect(pool.stats().slow).toBe(0);
   });
 

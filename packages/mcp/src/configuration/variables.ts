@@ -1,5 +1,5 @@
 /** A reference in the forms that well-known clients accept: `${NAME}`, `${env:NAME}` or `${NAME:-default}`. */
-const REFERENCE = /\$\{([^}]*)\}/gu;
+const REFERENCE = /\$\{([^}]*)\}?/gu;
 const NAME = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/su;
 
 /** The configuration of a server is unusable. The message ends a sentence about the server. */
@@ -11,6 +11,7 @@ export class ConfigurationError extends Error {}
  */
 export function expandVariables(text: string, environment: Readonly<Record<string, string | undefined>>): string {
   return text.replaceAll(REFERENCE, (whole, inner: string) => {
+    if (!whole.endsWith('}')) return whole;
     const { name, fallback } = NAME.exec(inner)?.groups ?? {};
     if (name === undefined)
       throw new ConfigurationError(`"${whole}" is not a reference to a variable; write \${NAME} or \${NAME:-default}`);

@@ -25,7 +25,7 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
       'timeout',
     );
   if (error instanceof ProtocolError)
-    return callFailure(`The MCP server "${server}" refused the call: ${said}`, 'refused');
+    return callFailure(`The MCP server "${server}" refused the call: ${said}`, 'refused', error.data);
   if (code === SdkErrorCode.InvalidResult)
     return callFailure(
       `The MCP server "${server}" answered with a result that the protocol does not allow. Report this to the author of the server.`,
@@ -37,6 +37,6 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
   );
 }
 
-function callFailure(message: string, reason: string): ToolCallError {
-  return new ToolCallError('ToolExecutionError', message, { reason });
+function callFailure(message: string, reason: string, data?: unknown): ToolCallError {
+  return new ToolCallError('ToolExecutionError', message, { reason, data });
 }

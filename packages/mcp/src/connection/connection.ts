@@ -1,6 +1,7 @@
-import type { CallToolResult, Client, OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { ServerConfig } from '../configuration/server-config.js';
 import { Backoff, type ReconnectOptions } from './backoff.js';
+import { resultIn } from './call-answers.js';
 import { callProblem, isLostSession } from './call-problem.js';
 import type { InboundHandlers } from './inbound.js';
 import { LogLimit } from './log-limit.js';
@@ -90,12 +91,13 @@ export class ServerConnection {
     if (this.#client === undefined) await this.start();
   }
 
-  callTool(
+  /** Resolves with the server's result, which nothing has checked. */
+  async callTool(
     { name, inputSchema }: { readonly name: string; readonly inputSchema: unknown },
     input: Record<string, unknown>,
     { signal, onProgress }: { signal: AbortSignal; onProgress: (message: string) => void },
-  ): Promise<CallToolResult> {
-    return this.#request((client, timeout) =>
+  ): Promise<unknown> {
+    const answer = await this.#request((client, timeout) =>
       client.callTool(
         { name, arguments: input },
         {
@@ -109,6 +111,7 @@ export class ServerConnection {
         },
       ),
     );
+    return resultIn(answer);
   }
 
   /** Makes a request that only reads. */

@@ -1,5 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { CallAnswers } from './call-answers.js';
 import { checkMessage, PartialMessage } from './limited-answer.js';
 import { oneLine } from './readable.js';
 
@@ -22,13 +24,15 @@ export class GuardedStdio extends StdioClientTransport {
   #end = '';
   #isInLine = false;
   readonly #line = new PartialMessage();
+  readonly #answers: CallAnswers;
   #stderr = '';
 
-  constructor(server: StdioServerParameters) {
+  constructor(server: StdioServerParameters, answers: CallAnswers) {
     super(server);
+    this.#answers = answers;
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport emits no events
     this.onerror = () => this.#countJunk(this.#child());
-    this.#measureLines();
+    this.#rewriteLines();
     // The error output is read, so that a server with much output is never blocked.
     this.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_TAIL);
@@ -68,19 +72,28 @@ export class GuardedStdio extends StdioClientTransport {
     return starting;
   }
 
-  /** The SDK keeps its buffer in a private member, and closes the connection if the buffer refuses a chunk. */
-  #measureLines(): void {
+  override send(message: JSONRPCMessage): Promise<void> {
+    this.#answers.sent(message);
+    return super.send(message);
+  }
+
+  /**
+   * Gives the SDK only whole lines. The SDK keeps its buffer in a private member, and closes the connection if the
+   * buffer refuses a chunk.
+   */
+  #rewriteLines(): void {
     const buffer = (this as unknown as { _readBuffer: { append(chunk: Buffer): void } })._readBuffer;
     const append = buffer.append.bind(buffer);
     buffer.append = (chunk) => {
       let start = 0;
       for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
         this.#line.add(chunk.subarray(start, end));
-        checkMessage(this.#line.take().toString('utf8'));
+        const text = this.#line.take().toString('utf8');
+        checkMessage(text);
+        append(Buffer.from(`${this.#answers.enveloped(text)}\n`));
         start = end + 1;
       }
       this.#line.add(chunk.subarray(start));
-      append(chunk);
     };
   }
 

@@ -16,12 +16,15 @@ export function checkMessage(text: string): void {
   if (problem !== undefined) throw new Error(`the server sent a message that ${problem}, the maximum`);
 }
 
-/** The answer, with an error for a body or an event of a stream that is too large, before anyone parses it. */
-export function limitedAnswer(answer: Response): Response {
+/**
+ * The answer, with an error for a body or an event of a stream that is too large, before anyone parses it. `rewrite`:
+ * returns the text of a message that replaces the server's text.
+ */
+export function limitedAnswer(answer: Response, rewrite: (text: string) => string = (text) => text): Response {
   const { body, headers } = answer;
   if (body === null) return answer;
   const isStream = headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;
-  return new Response(body.pipeThrough(isStream ? limitedEvents() : limitedBody()), answer);
+  return new Response(body.pipeThrough(isStream ? limitedEvents(rewrite) : limitedBody(rewrite)), answer);
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -47,26 +50,33 @@ export class PartialMessage {
   }
 }
 
-function limitedBody(): TransformStream<Bytes, Bytes> {
+function limitedBody(rewrite: (text: string) => string): TransformStream<Bytes, Bytes> {
   const message = new PartialMessage();
   return new TransformStream({
     transform: (chunk) => message.add(chunk),
     flush(controller) {
       const body = message.take();
-      checkMessage(body.toString('utf8'));
-      controller.enqueue(new Uint8Array(body));
+      const text = body.toString('utf8');
+      checkMessage(text);
+      const rewritten = rewrite(text);
+      controller.enqueue(new Uint8Array(rewritten === text ? body : Buffer.from(rewritten)));
     },
   });
 }
 
 /** An empty line ends an event. */
-function limitedEvents(): TransformStream<Bytes, Bytes> {
+function limitedEvents(rewrite: (text: string) => string): TransformStream<Bytes, Bytes> {
   const event = new PartialMessage();
   let isEmptyLine = true;
   const ended = () => {
     const bytes = event.take();
-    for (const data of eventData(bytes.toString('utf8'))) checkMessage(data);
-    return bytes;
+    const text = bytes.toString('utf8');
+    const all = eventsIn(text);
+    for (const { data } of all) checkMessage(data);
+    const rewritten = all.map(({ fields, data }) => ({ fields, data: rewrite(data) }));
+    return rewritten.every(({ data }, index) => data === all[index]!.data)
+      ? bytes
+      : Buffer.from(rewritten.map(eventText).join(''));
   };
   return new TransformStream({
     transform(chunk, controller) {
@@ -90,17 +100,30 @@ function limitedEvents(): TransformStream<Bytes, Bytes> {
   });
 }
 
-/** The data of the events of a text: usually of one, but of several if a server ends lines with a mere return. */
-function eventData(text: string): string[] {
+/** The other fields of an event as lines, and its data. */
+interface ServerEvent {
+  readonly fields: readonly string[];
+  readonly data: string;
+}
+
+/** The events of a text: usually one, but several if a server ends lines with a mere return. */
+function eventsIn(text: string): ServerEvent[] {
+  const all: ServerEvent[] = [];
+  let fields: string[] = [];
   let data = '';
-  const all: string[] = [];
   for (const line of text.split(/\r\n|\r|\n/u)) {
     if (line.startsWith('data:')) data += line.slice('data:'.length);
+    else if (line !== '') fields.push(line);
     if (line !== '') continue;
-    all.push(data);
-    data = '';
+    all.push({ fields, data });
+    [fields, data] = [[], ''];
   }
-  return [...all, data];
+  return [...all, { fields, data }];
+}
+
+function eventText({ fields, data }: ServerEvent): string {
+  const lines = data === '' ? fields : [...fields, `data: ${data}`];
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 
 function isBlank(chunk: Uint8Array, start: number, end: number): boolean {

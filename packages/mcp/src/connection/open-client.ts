@@ -10,6 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
+import { CallAnswers } from './call-answers.js';
 import { GuardedStdio } from './guarded-stdio.js';
 import { answerRequests, clientCapabilities, type InboundHandlers } from './inbound.js';
 import { MAX_MESSAGE_BYTES } from './limited-answer.js';
@@ -72,14 +73,11 @@ function newClient(server: string, mode: Mode, { handlers, clientInfo, onListCha
 async function openStdio(server: string, transport: StdioTransport, options: OpenOptions): Promise<Client> {
   const attempt = async (mode: Mode) => {
     const { command, args, env, cwd } = transport;
-    const pipe = new GuardedStdio({
-      command,
-      args: [...args],
-      env: { ...env },
-      stderr: 'pipe',
-      maxBufferSize: MAX_MESSAGE_BYTES,
-      ...(cwd === undefined ? {} : { cwd }),
-    });
+    const program = { command, args: [...args], env: { ...env }, ...(cwd === undefined ? {} : { cwd }) };
+    const pipe = new GuardedStdio(
+      { ...program, stderr: 'pipe', maxBufferSize: 2 * MAX_MESSAGE_BYTES },
+      new CallAnswers(),
+    );
     const client = newClient(server, mode, options);
     try {
       await connectInTime(client, pipe, options);
@@ -126,7 +124,7 @@ function stdioProblem(
 async function openHttp(server: string, transport: HttpTransport, options: OpenOptions): Promise<Client> {
   const { url, type } = transport;
   const shared = {
-    fetch: serverFetch(transport),
+    fetch: serverFetch(transport, new CallAnswers()),
     ...(options.authProvider === undefined ? {} : { authProvider: options.authProvider }),
   };
   const openSse = async () => {

@@ -1,23 +1,35 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedSignal } from '@toolscript/core/internal';
 import type { HttpTransport } from '../configuration/server-config.js';
+import type { CallAnswers } from './call-answers.js';
 import { limitedAnswer } from './limited-answer.js';
 
 /**
  * The fetch for all requests of a server's connection and login. The user has named the origin of the server, so only
  * requests to this origin get the configured headers. Every other address comes from the server or from its login
- * service: such a request needs https and a public address. The SDK follows redirects only within an origin.
+ * service: such a request needs https and a public address. The SDK follows redirects only within an origin. `answers`:
+ * the answers to the calls of the connection.
  */
-export function serverFetch({ url: server, headers }: HttpTransport): FetchLike {
+export function serverFetch({ url: server, headers }: HttpTransport, answers?: CallAnswers): FetchLike {
   return async (address, init = {}) => {
     const url = new URL(address);
     // defence: mcp-other-origins-are-guarded
     if (url.origin !== server.origin) return fetchPublic(url, init);
     const all = new Headers(headers);
     new Headers(init.headers).forEach((value, name) => all.set(name, value));
+    if (typeof init.body === 'string' && init.body.includes('tools/call')) answers?.sent(parsedBody(init.body));
     // defence: mcp-http-answers-are-limited
-    return limitedAnswer(await fetch(url, { ...init, headers: all }));
+    return limitedAnswer(await fetch(url, { ...init, headers: all }), (text) => answers?.enveloped(text) ?? text);
   };
+}
+
+/** The parsed body of a request; undefined for a body that is not JSON, such as that of a login. */
+function parsedBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {

@@ -4,6 +4,8 @@ import type { GatewayServices } from './services.js';
 
 const READS = { readOnlyHint: true, openWorldHint: false };
 const MAX_DESCRIBED = 20;
+const NO_MATCH = 'No tool matches. Try other words.';
+const NOTHING_YET = 'Nothing was found, but tools are missing:';
 
 /** Registers `search_tools` and `describe_tools`, with which a client finds tools without a script. */
 export function registerCatalogTools(server: McpServer, services: GatewayServices): void {
@@ -20,7 +22,9 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
     ({ query, limit }) => {
       const found = catalog().search(query, limit === undefined ? {} : { limit });
       const lines = found.map(({ name, description }) => `${name}: ${description}`);
-      return textResult(lines.length === 0 ? 'No tool matches. Try other words.' : lines.join('\n'));
+      const missing = services.notices?.() ?? [];
+      if (lines.length === 0) lines.push(missing.length === 0 ? NO_MATCH : NOTHING_YET);
+      return textResult([...lines, ...missing].join('\n'));
     },
   );
   server.registerTool(
@@ -30,10 +34,11 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
       annotations: READS,
     },
-    ({ names }) =>
-      textResult(
-        names.map((name) => catalog().describe(name) ?? catalog().explainMissing(name, 'search_tools')).join('\n'),
-      ),
+    ({ names }) => {
+      const described = names.map((name) => catalog().describe(name));
+      const texts = names.map((name, index) => described[index] ?? catalog().explainMissing(name, 'search_tools'));
+      return textResult([...texts, ...(described.includes(undefined) ? (services.notices?.() ?? []) : [])].join('\n'));
+    },
   );
 }
 

@@ -5,9 +5,10 @@ import type {
   RegisteredTool,
   ServerContext,
 } from '@modelcontextprotocol/server';
-import type { Outcome, ResumeOptions, StreamEvent } from '@toolscript/core';
-import { renderOutcomeParts } from '@toolscript/core/history';
+import type { Outcome, ResumeOptions } from '@toolscript/core';
 import { z } from 'zod';
+import { outcomeResult, ResultSchema, textPart, valueText } from './outcome-result.js';
+import { withProgress } from './progress.js';
 import type { GatewayServices, PendingState } from './services.js';
 import { userDecisions, askUser, canAskUser } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
@@ -15,17 +16,8 @@ import { waitForDecisions } from './wait-for-decisions.js';
 type SuspendedScript = Extract<Outcome, { status: 'suspended' }>;
 type Answer = CallToolResult | InputRequiredResult;
 
-const ResultSchema = z.object({
-  status: z.enum(['completed', 'failed', 'suspended']),
-  scriptId: z.string(),
-  value: z.unknown().optional(),
-  valueOmitted: z.boolean().optional(),
-  error: z.object({ code: z.string(), message: z.string(), line: z.number().optional() }).optional(),
-  output: z.string(),
-  logs: z.array(z.string()),
-  operations: z.array(z.object({ tool: z.string(), status: z.string() })),
-});
-
+/** A user needs longer to read a question. */
+const INSTANT_MS = 1_000;
 const UNDECIDED =
   'No user has decided about the call, and the script is not stored, so the call is denied. Use a client that shows forms, and answer the form.';
 
@@ -45,7 +37,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       const pending = ctx.mcpReq.requestState<PendingState>();
       const outcome =
         pending === undefined
-          ? await services.harness.runScript(code, runOptions(services, ctx))
+          ? await running(services, ctx, (options) => services.harness.runScript(code, options))
           : await resumeWithDecisions(services, pending, ctx);
       return answer(server, services, ctx, outcome, code);
     },
@@ -65,34 +57,45 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       const waited = await waitForDecisions(services, scriptId, ctx.mcpReq.signal);
       const ended = services.past.endedOutcome(scriptId);
       if (ended !== undefined) return outcomeResult(services, ended, undefined);
-      if ('report' in waited) return { content: [{ type: 'text', text: waited.report }], isError: true };
-      const resume = () => services.harness.resume(scriptId, {}, runOptions(services, ctx));
+      if ('report' in waited) return report(waited.report);
+      const resume = () => running(services, ctx, (options) => services.harness.resume(scriptId, {}, options));
       return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
+    },
+  );
+  server.registerTool(
+    'read_value',
+    {
+      description: 'Reads a part of the value of a script whose result said that the value is too large to show.',
+      inputSchema: z.object({ scriptId: z.string(), offset: z.number().int().min(0).optional() }),
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    ({ scriptId, offset = 0 }) => {
+      const outcome = services.past.endedOutcome(scriptId);
+      const value = outcome && valueText(outcome);
+      if (value === undefined)
+        return report(
+          `There is no value of a script "${scriptId}". The values of the last 50 scripts are kept while the gateway runs. Run the script again.`,
+        );
+      const maxLength = services.harness.limits.modelOutputTokens * 3;
+      return { content: [{ type: 'text', text: textPart(value, offset, maxLength) }] };
     },
   );
   return runScript;
 }
 
-function runOptions({ principal, app }: GatewayServices, ctx: ServerContext): ResumeOptions {
-  return {
-    signal: ctx.mcpReq.signal,
-    onEvent: progressTo(ctx),
-    ...(principal === undefined ? {} : { principal }),
-    ...(app === undefined ? {} : { app }),
-  };
+/** The result of a call that did nothing. */
+function report(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
 }
 
-/** Forwards the script's progress as progress of the call, if the client requests it. */
-function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
-  const progressToken = mcpReq._meta?.progressToken;
-  let progress = 0;
-  return ({ payload }) => {
-    if (progressToken === undefined || payload.type !== 'script_progress') return;
-    progress += 1;
-    const params = { progressToken, progress, message: payload.message };
-    // A disconnected client needs no progress.
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
-  };
+/** Runs or resumes a script as the work of a call: with its signal and its progress. */
+function running(
+  { principal, app, progressMs }: GatewayServices,
+  ctx: ServerContext,
+  run: (options: ResumeOptions) => Promise<Outcome>,
+): Promise<Outcome> {
+  const owner = { ...(principal === undefined ? {} : { principal }), ...(app === undefined ? {} : { app }) };
+  return withProgress(ctx, progressMs, (onEvent) => run({ signal: ctx.mcpReq.signal, onEvent, ...owner }));
 }
 
 /**
@@ -100,8 +103,10 @@ function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
  * decisions about the approvals in `pending` count.
  */
 function resumeWithDecisions(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
-  const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, pending.approvals) : {};
-  return services.harness.resume(pending.scriptId, decisions, runOptions(services, ctx));
+  const { approvals, askedAtMs } = pending;
+  const isInstant = Date.now() - askedAtMs < (services.instantMs ?? INSTANT_MS);
+  const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, approvals, isInstant) : {};
+  return running(services, ctx, (options) => services.harness.resume(pending.scriptId, decisions, options));
 }
 
 async function answer(
@@ -125,7 +130,7 @@ async function answer(
     server,
     services,
     ctx,
-    await services.harness.resume(outcome.scriptId, denied, runOptions(services, ctx)),
+    await running(services, ctx, (options) => services.harness.resume(outcome.scriptId, denied, options)),
     code,
   );
 }
@@ -137,56 +142,11 @@ function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: SuspendedScrip
 }
 
 function mintState({ state }: GatewayServices, { scriptId, pendingApprovals }: SuspendedScript, ctx: ServerContext) {
-  return state.mint({ scriptId, approvals: pendingApprovals.map(({ approvalId }) => approvalId) }, ctx);
+  const approvals = pendingApprovals.map(({ approvalId }) => approvalId);
+  return state.mint({ scriptId, approvals, askedAtMs: Date.now() }, ctx);
 }
 
 function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: SuspendedScript): string {
   const where = howToDecide?.(scriptId) ?? 'in the program that runs this server';
   return `A user must decide first: ${where}. Ask the user to do so, then call resume_script with { "scriptId": "${scriptId}" } to wait for the decision.`;
-}
-
-async function outcomeResult(
-  { harness, loadImage }: GatewayServices,
-  outcome: Outcome,
-  code: string | undefined,
-  more?: string,
-): Promise<CallToolResult> {
-  const parts = await renderOutcomeParts(outcome, {
-    tokenBudget: harness.limits.modelOutputTokens,
-    ...(code === undefined ? {} : { source: code }),
-    ...(loadImage === undefined ? {} : { loadImage }),
-  });
-  const content = parts.map((part) =>
-    part.type === 'text'
-      ? { type: 'text' as const, text: part.text }
-      : { type: 'image' as const, data: part.data, mimeType: part.media_type },
-  );
-  return {
-    content: more === undefined ? content : [...content, { type: 'text', text: more }],
-    structuredContent: structuredOutcome(outcome, harness.limits.modelOutputTokens * BYTES_PER_TOKEN),
-    ...(outcome.status === 'failed' ? { isError: true } : {}),
-  };
-}
-
-const BYTES_PER_TOKEN = 4;
-
-/** The outcome as data. A value that is too large for a model is omitted. */
-function structuredOutcome(outcome: Outcome, maxLength: number): z.infer<typeof ResultSchema> {
-  const { status, scriptId, output, logs, operations } = outcome;
-  const hasValue = outcome.status === 'completed' && outcome.value !== undefined;
-  const isLarge = hasValue && JSON.stringify(outcome.value).length > maxLength;
-  return {
-    status,
-    scriptId,
-    ...(hasValue && !isLarge ? { value: outcome.value } : {}),
-    ...(isLarge ? { valueOmitted: true } : {}),
-    ...(outcome.status === 'failed' ? { error: outcomeError(outcome.error) } : {}),
-    output: output.slice(0, maxLength),
-    logs: logs.map(({ level, text }) => `${level}: ${text}`),
-    operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
-  };
-}
-
-function outcomeError({ code, message, line }: Extract<Outcome, { status: 'failed' }>['error']) {
-  return { code, message, ...(line === undefined ? {} : { line }) };
 }

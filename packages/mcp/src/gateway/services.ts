@@ -20,6 +20,17 @@ export interface GatewayOptions {
    * 000.
    */
   readonly resumeWaitMs?: number | undefined;
+  /**
+   * A client that declines a question within this time, in ms, has no user: the call stays undecided. Default 1 000.
+   */
+  readonly instantMs?: number | undefined;
+  /** The time in ms after which a client hears that its script still runs, if nothing else is reported. Default 10 000. */
+  readonly progressMs?: number | undefined;
+  /**
+   * Returns a sentence for each reason why tools are missing, such as `McpServers.notices`. Models read them where they
+   * look for tools, and after a script that names an unknown tool.
+   */
+  readonly notices?: (() => readonly string[]) | undefined;
   /** Loads the bytes of images that tools return without data, for example with `McpServers.loadImage`. */
   readonly loadImage?: ((image: ImagePart) => Promise<{ bytes: Uint8Array }>) | undefined;
   /**
@@ -41,6 +52,8 @@ export interface GatewayOptions {
 export interface PendingState {
   readonly scriptId: string;
   readonly approvals: readonly string[];
+  /** The time of the question, in ms since 1970. */
+  readonly askedAtMs: number;
 }
 
 /** The services that the handlers for one caller share. */

@@ -28,7 +28,7 @@ export function askUser({ pendingApprovals }: SuspendedOutcome, requestState: st
       requestedSchema: {
         type: 'object',
         properties: {
-          decision: { type: 'string', title: 'Decision', enum: ['approve', 'deny'] },
+          decision: { type: 'string', title: 'Decision', enum: Object.keys(DECISIONS) },
           note: { type: 'string', title: 'Note for the script' },
         },
         required: ['decision'],
@@ -38,24 +38,36 @@ export function askUser({ pendingApprovals }: SuspendedOutcome, requestState: st
   return inputRequired({ inputRequests: Object.fromEntries(entries) as never, requestState });
 }
 
-/** The user's decisions, by approval id. Dismissed or invalid answers decide nothing. */
+/** The choices of the form. */
+const DECISIONS = {
+  approve: { decision: 'approve' },
+  deny: { decision: 'deny' },
+  'approve all calls of this tool in this script': { decision: 'approve', remember: 'script' },
+} as const;
+
+/**
+ * The user's decisions, by approval id. Dismissed or invalid answers decide nothing. `isInstant`: the answer came faster
+ * than a user can read; a client without a user declines at once, and such an answer decides nothing either.
+ */
 export function userDecisions(
   responses: Readonly<Record<string, unknown>> | undefined,
   approvals: readonly string[],
+  isInstant: boolean,
 ): Decisions {
   const decided = approvals.flatMap((approvalId): [string, Decision][] => {
-    const decision = elicitedDecision(inputResponse(responses, approvalId));
+    const decision = elicitedDecision(inputResponse(responses, approvalId), isInstant);
     return decision === undefined ? [] : [[approvalId, decision]];
   });
   return Object.fromEntries(decided);
 }
 
-function elicitedDecision(view: ReturnType<typeof inputResponse>): Decision | undefined {
+function elicitedDecision(view: ReturnType<typeof inputResponse>, isInstant: boolean): Decision | undefined {
   if (view.kind !== 'elicit' || view.action === 'cancel') return undefined;
-  if (view.action === 'decline') return 'deny';
+  if (view.action === 'decline') return isInstant ? undefined : 'deny';
   const { decision, note } = view.content ?? {};
   // defence: mcp-only-users-decide
-  const isDecision = decision === 'approve' || decision === 'deny';
+  const isDecision = typeof decision === 'string' && Object.hasOwn(DECISIONS, decision);
   if (!isDecision) return undefined;
-  return typeof note === 'string' && note !== '' ? { decision, note } : decision;
+  const chosen = DECISIONS[decision as keyof typeof DECISIONS];
+  return typeof note === 'string' && note !== '' ? { ...chosen, note } : chosen;
 }

@@ -1,6 +1,6 @@
 import { defineTool, ToolCallError, type Tool } from '@toolscript/core';
 import { z } from 'zod';
-import { resourceContents } from '../tools/call-result.js';
+import { resourceContents } from '../tools/content-block.js';
 import type { McpServer } from '../servers/mcp-server.js';
 
 type Servers = ReadonlyMap<string, McpServer>;

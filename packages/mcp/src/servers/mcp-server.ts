@@ -3,7 +3,6 @@ import type { ServerConfig } from '../configuration/server-config.js';
 import { ServerConnection, type ConnectionOptions } from '../connection/connection.js';
 import type { ListedItems } from '../connection/list-pages.js';
 import { finishLogin } from '../login/finish-login.js';
-import { readResult } from '../tools/call-result.js';
 import { readDefinitions, type SkippedTool, type ToolDefinition } from '../tools/definition.js';
 import type { ImageCache } from '../tools/image-cache.js';
 import { serverTools } from '../tools/server-tools.js';
@@ -34,7 +33,7 @@ export class McpServer {
   };
   #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
-  #madeTools: { tools: readonly Tool[]; skipped: readonly SkippedTool[] } = { tools: [], skipped: [] };
+  #madeTools: ReturnType<typeof serverTools> = { tools: [], skipped: [], notes: [] };
 
   constructor(config: ServerConfig, options: McpServerOptions) {
     this.name = config.name;
@@ -82,6 +81,7 @@ export class McpServer {
       protocolVersion: client?.getNegotiatedProtocolVersion(),
       tools: this.tools.map(({ name }) => name),
       skipped: [...this.#listing.skipped, ...this.#madeTools.skipped],
+      notes: this.#madeTools.notes,
       untrusted: this.#untrustedTools,
       incomplete: this.#listing.incomplete,
     };
@@ -111,7 +111,7 @@ export class McpServer {
       config: this.#config,
       namespace: this.#options.namespace,
       call: (definition, input, options) => this.connection.callTool(definition, input, options),
-      readResult: (result, definition) => readResult(result, definition, this.#options.images),
+      images: this.#options.images,
     });
     const { emit, onTools } = this.#options;
     onTools();

@@ -10,6 +10,7 @@ import { memoryTrustStore } from '../trust/trust-store.js';
 import type { UntrustedTool } from '../trust/review.js';
 import { McpServer } from './mcp-server.js';
 import type { McpEvent, McpOptions, McpServerStatus } from './options.js';
+import { serverNotices } from './server-notices.js';
 
 /** A harness whose tools can change. */
 export type AttachableHarness = Pick<Harness, 'tools'>;
@@ -23,6 +24,11 @@ export interface McpServers {
   attach(harness: AttachableHarness): () => void;
   /** One entry for each server that the configuration names and does not disable. */
   status(): readonly McpServerStatus[];
+  /**
+   * A sentence for each reason why tools are missing: a server that still connects or has failed, tools that the user
+   * has not trusted, and tools that could not be read. For models, as with the option `notices` of `createGateway`.
+   */
+  notices(): readonly string[];
   /**
    * Trusts held-back tools in the versions that `status` or an event has shown, and makes these tools available. A tool
    * that the server has changed in the meantime stays held back.
@@ -118,6 +124,10 @@ class ConnectedServers implements McpServers {
       ...[...this.#servers.values()].map((server) => server.status()),
       ...this.#failedConfigs.map(failedServerStatus),
     ];
+  }
+
+  notices(): readonly string[] {
+    return serverNotices(this.status(), this.#options.howToTrust);
   }
 
   async trust(server: string, tools: readonly UntrustedTool[]): Promise<void> {
@@ -216,6 +226,7 @@ function failedServerStatus({ name, problem }: FailedConfig): McpServerStatus {
     protocolVersion: undefined,
     tools: [],
     skipped: [],
+    notes: [],
     untrusted: [],
     incomplete: undefined,
   };

@@ -3,7 +3,7 @@ import type { ServerToStart } from '../configuration/server-config.js';
 import type { InboundHandlers } from '../connection/inbound.js';
 import type { ReconnectOptions } from '../connection/backoff.js';
 import type { ConnectionState } from '../connection/connection.js';
-import type { SkippedTool } from '../tools/definition.js';
+import type { SkippedTool, ToolNotes } from '../tools/definition.js';
 import type { TrustRequest, UntrustedTool } from '../trust/review.js';
 import type { TrustStore } from '../trust/trust-store.js';
 
@@ -56,6 +56,8 @@ export interface McpOptions extends InboundHandlers {
    * text.
    */
   readonly howToLogIn?: ((server: string) => string) | undefined;
+  /** Returns the way to trust the tools of a server, such as a command. `notices` has this text. */
+  readonly howToTrust?: ((server: string) => string) | undefined;
   /** The identity of this client for servers. */
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
   readonly onEvent?: ((event: McpEvent) => void) | undefined;
@@ -86,6 +88,8 @@ export interface McpServerStatus {
   readonly tools: readonly string[];
   /** Tools that cannot be used, with the reason. */
   readonly skipped: readonly SkippedTool[];
+  /** Tools with constraints that only the server checks, such as a part of a schema that is not valid JSON Schema. */
+  readonly notes: readonly ToolNotes[];
   /** Tools that are held back until the user trusts them. */
   readonly untrusted: readonly UntrustedTool[];
   /** The reason why the list of tools is incomplete. */

@@ -6,6 +6,7 @@ export interface ToolDefinition {
   readonly name: string;
   readonly title: string | undefined;
   readonly description: string | undefined;
+  /** A schema of an object. */
   readonly inputSchema: object;
   readonly outputSchema: object | undefined;
   readonly annotations: ToolHints;
@@ -22,6 +23,13 @@ export interface SkippedTool {
   readonly name: string;
   /** The reason, as a part of a sentence. */
   readonly reason: string;
+}
+
+/** A tool with constraints that only its server checks, such as a part of a schema that is not valid JSON Schema. */
+export interface ToolNotes {
+  readonly name: string;
+  /** A sentence for each constraint. */
+  readonly notes: readonly string[];
 }
 
 /** Maximum characters of one definition as JSON. */
@@ -44,21 +52,27 @@ export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefini
 
 function readDefinition(given: unknown, index: number): ToolDefinition | SkippedTool {
   if (!isRecord(given)) return { name: `tool ${index + 1}`, reason: 'it is not an object' };
-  const { name, title, description, inputSchema = { type: 'object' }, outputSchema, annotations } = given;
+  const { name, title, description, inputSchema, outputSchema, annotations } = given;
   if (typeof name !== 'string' || name === '') return { name: `tool ${index + 1}`, reason: 'it has no name' };
   const refuse = (reason: string): SkippedTool => ({ name: name.slice(0, MAX_NAME_LENGTH), reason });
   if (name.length > MAX_NAME_LENGTH) return refuse(`its name has more than ${MAX_NAME_LENGTH} characters`);
   const problem = definitionProblem({ title, description, inputSchema, outputSchema, annotations });
   if (problem !== undefined) return refuse(problem);
-  if (!isRecord(inputSchema)) return refuse('its input schema is not an object');
   return {
     name,
     title: text(title),
     description: text(description),
-    inputSchema,
+    inputSchema: objectSchema(inputSchema),
     outputSchema: isRecord(outputSchema) ? outputSchema : undefined,
     annotations: annotationHints(annotations),
   };
+}
+
+/** The schema as one of an object: arguments are always an object, whatever the server writes. */
+function objectSchema(schema: unknown): object {
+  if (!isRecord(schema)) return { type: 'object' };
+  const { type } = schema;
+  return type === undefined || [type].flat().includes('object') ? schema : { ...schema, type: 'object' };
 }
 
 const TOO_DEEP = `its definition is nested more than ${MAX_JSON_DEPTH} levels deep`;

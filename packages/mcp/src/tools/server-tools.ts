@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { CallToolResult } from '@modelcontextprotocol/client';
-import { defineTool, type Tool, type ToolCallContext } from '@toolscript/core';
+import { defineTool, type DefinedTool, type Tool, type ToolCallContext } from '@toolscript/core';
+import { isRecord } from '@toolscript/core/internal';
+import type { ValidationResult } from '@toolscript/core/protocol';
 import type { ServerConfig, ToolAction } from '../configuration/server-config.js';
 import { thrownMessage, oneLine, plainLines } from '../connection/readable.js';
-import type { SkippedTool, ToolDefinition } from './definition.js';
+import { readResult, type OutputProblem } from './call-result.js';
+import type { ToolNotes, SkippedTool, ToolDefinition } from './definition.js';
+import type { ImageCache } from './image-cache.js';
 import { readableSchema } from './readable-schema.js';
 import { scriptNames } from './script-names.js';
 
@@ -12,15 +15,15 @@ type CallServer = (
   definition: ToolDefinition,
   input: Record<string, unknown>,
   options: { signal: AbortSignal; onProgress: (message: string) => void },
-) => Promise<CallToolResult>;
+) => Promise<unknown>;
 
 export interface ServerToolsOptions {
   readonly config: ServerConfig;
   /** The server's part of `tools.mcp.SERVER.TOOL`. */
   readonly namespace: string;
   readonly call: CallServer;
-  /** Returns the value that a script gets for a result. Throws if the tool failed. */
-  readonly readResult: (result: CallToolResult, definition: ToolDefinition) => unknown;
+  /** Keeps the images of results. */
+  readonly images: ImageCache;
 }
 
 const MAX_DESCRIPTION_LENGTH = 8_000;
@@ -29,10 +32,11 @@ const MAX_DESCRIPTION_LENGTH = 8_000;
 export function serverTools(
   definitions: readonly ToolDefinition[],
   options: ServerToolsOptions,
-): { tools: Tool[]; skipped: SkippedTool[] } {
+): { tools: Tool[]; skipped: SkippedTool[]; notes: ToolNotes[] } {
   const names = scriptNames(definitions.map(({ name }) => name));
   const tools: Tool[] = [];
   const skipped: SkippedTool[] = [];
+  const notes: ToolNotes[] = [];
   for (const definition of definitions) {
     const { name } = definition;
     const action = actionFor(name, options.config);
@@ -40,12 +44,14 @@ export function serverTools(
     if (action === 'block') continue;
     const scriptName = `mcp.${options.namespace}.${names.get(name)}`;
     try {
-      tools.push(serverTool(scriptName, action, definition, options));
+      const tool = serverTool(scriptName, action, definition, options);
+      tools.push(tool);
+      if (tool.notes.length > 0) notes.push({ name, notes: tool.notes.map((note) => oneLine(note, 300)) });
     } catch (error) {
       skipped.push({ name, reason: oneLine(thrownMessage(error), 500).replace(/[.]$/u, '') });
     }
   }
-  return { tools, skipped };
+  return { tools, skipped, notes };
 }
 
 /** The user's rule for a tool; undefined if the annotations decide. */
@@ -57,29 +63,35 @@ function serverTool(
   name: string,
   action: Exclude<ToolAction, 'block'> | undefined,
   definition: ToolDefinition,
-  { config, call, readResult }: ServerToolsOptions,
-): Tool {
+  { config, call, images }: ServerToolsOptions,
+): DefinedTool {
   const { annotations, inputSchema, outputSchema, description, title } = definition;
   const hints = config.trustAnnotations ? annotations : {};
-  const make = (output: object | undefined) =>
-    defineTool(
+  const make = (output: object | undefined): DefinedTool => {
+    const outputProblem = output && outputCheck(name, output);
+    const tool = defineTool(
       {
         name,
         description: plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH),
         inputSchema: readableSchema(inputSchema),
-        ...(output === undefined ? {} : { outputSchema: readableSchema(output) }),
+        ...(output === undefined ? {} : { outputSchema: withContent(readableSchema(output)) }),
         effect: toolEffect(hints),
         approval: toolApproval(action, hints),
         source: sourceOf(config),
         permissions: () => [name.replace('.', ':')],
-        execute: async (input: Record<string, unknown>, { signal, progress }: ToolCallContext) =>
-          readResult(await call(definition, input, { signal, onProgress: progress }), {
-            ...definition,
-            outputSchema: output,
-          }),
+        execute: async (input: Record<string, unknown>, { signal, progress, warn }: ToolCallContext) => {
+          const result = await call(definition, input, { signal, onProgress: progress });
+          const { value, warning } = readResult(result, { name: definition.name, outputProblem }, images);
+          if (warning !== undefined) warn?.(warning);
+          return value;
+        },
       },
-      { namespace: 'mcp' },
+      // One wrong part of a schema must not hide the whole tool: the server checks that part itself.
+      { namespace: 'mcp', skipFlaws: true },
     );
+    // The call has run, so a result that is not as declared is a warning.
+    return Object.freeze({ ...tool, validateOutput: (value: unknown) => ({ ok: true, value }) as ValidationResult });
+  };
   if (outputSchema === undefined) return make(undefined);
   try {
     return make(outputSchema);
@@ -87,6 +99,27 @@ function serverTool(
     // A tool with an unusable output schema is treated like a tool without an output schema.
     return make(undefined);
   }
+}
+
+/** Finds how a result differs from the server's own output schema. */
+function outputCheck(name: string, schema: object): OutputProblem {
+  const { validateOutput } = defineTool(
+    { name, description: '', outputSchema: schema, execute: () => undefined as never },
+    { namespace: 'mcp', skipFlaws: true },
+  );
+  return (value) => {
+    const validated = validateOutput(value);
+    if (validated.ok) return undefined;
+    const issues = validated.issues.map(({ path, message }) => `${path.replace(/^args/u, 'result')}: ${message}`);
+    return oneLine(issues.join('; '), 500);
+  };
+}
+
+/** The output schema as declared to scripts: an object may have `_content`, see `readResult`. */
+function withContent(schema: object): object {
+  const { properties } = schema as { properties?: unknown };
+  if (!isRecord(properties) || Object.hasOwn(properties, '_content')) return schema;
+  return { ...schema, properties: { ...properties, _content: { type: 'array', items: {} } } };
 }
 
 /** The fingerprint of the server. An approval of a call does not cover the same call to another server. */

@@ -34,6 +34,6 @@ export function isLoopback(address: string): boolean {
  * a text that is not an address.
  */
 export function hostOfAddress(address: string): string | undefined {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/iu, '').replace(/%.*$/u, '');
+  const plain = address.replace(/^::ffff:(?=\d+\.)/iu, '').replace(/%.*/su, '');
   return parseHost(isIPv6(plain) ? `[${plain}]` : plain)?.name;
 }

@@ -1,14 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 /**
- * The turns of all long answers: those of one principal read from the stores one after the other, and in each turn of
- * the event loop only one of all makes a slice of its text. So other requests wait for few of them, however many there
- * are.
+ * The long answers of all principals. Those of one principal read from the stores one after the other, so that the
+ * requests of others wait for one read, however many answers there are.
  */
 export class LongAnswers {
   /** The last read of each principal that reads. */
   readonly #reads = new Map<string, Promise<void>>();
-  #slice: Promise<unknown> = Promise.resolve();
 
   /** Reads a page or searches, after the principal's earlier reads. */
   async read<Value>(principal: string, read: () => Promise<Value>): Promise<Value> {
@@ -24,12 +20,5 @@ export class LongAnswers {
     } finally {
       if (this.#reads.get(principal) === end) this.#reads.delete(principal);
     }
-  }
-
-  /** Resolves in a turn of the event loop in which no other slice is made. */
-  async nextSlice(): Promise<void> {
-    // defence: slices-take-turns
-    this.#slice = this.#slice.then(() => nextTurn());
-    await this.#slice;
   }
 }

@@ -44,7 +44,7 @@ async function* sseFrames(events: AsyncIterable<StreamEvent>): AsyncGenerator<st
   for await (const event of events) yield sseFrame(event);
 }
 
-/** Like `sendEvents`, for events that are already formatted as frames. */
+/** Like `sendEvents`, for events that are already formatted as frames, or as parts of frames. */
 export async function sendFrames(
   reply: FastifyReply,
   frames: AsyncIterable<string>,
@@ -85,6 +85,8 @@ class FrameWriter {
   readonly #options: Defined<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>;
   #chunk = '';
   #sending: Promise<void> | undefined;
+  /** Whether the last write has ended with a frame, and not with a part of one. */
+  #isBetweenFrames = true;
 
   constructor(raw: FastifyReply['raw'], options: Defined<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>) {
     this.#raw = raw;
@@ -102,7 +104,8 @@ class FrameWriter {
   }
 
   beat(): void {
-    if (!this.#raw.writableNeedDrain) this.#raw.write(': alive\n\n');
+    // defence: heartbeats-between-frames
+    if (this.#isBetweenFrames && !this.#raw.writableNeedDrain) this.#raw.write(': alive\n\n');
   }
 
   async #send(): Promise<void> {
@@ -110,6 +113,7 @@ class FrameWriter {
     while (this.#chunk !== '' && !this.#raw.destroyed) {
       const chunk = this.#chunk;
       this.#chunk = '';
+      this.#isBetweenFrames = chunk.endsWith('\n\n');
       if (!this.#raw.write(chunk)) await this.#untilDrained();
     }
     this.#sending = undefined;

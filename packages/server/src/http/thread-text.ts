@@ -3,31 +3,23 @@ import type { ServiceStores, Thread } from '@toolscript/core/protocol';
 import type { LongAnswers } from './long-answers.js';
 import { itemSummary, threadView } from './views.js';
 
-/** The length of the text that one turn of the event loop makes, in UTF-16 units; one more item may be above it. */
-const MAX_SLICE = 65_536;
-
-/** The JSON text of a whole thread, in slices, so that a long thread does not block other requests. */
+/** The parts of the JSON text of a whole thread. */
 export async function* threadText(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
   thread: Thread,
   { operations, longAnswers }: { readonly operations: 'summary' | 'full'; readonly longAnswers: LongAnswers },
 ): AsyncGenerator<string, void, undefined> {
   const runs: object[] = [];
-  let slice = `${JSON.stringify(threadView(thread)).slice(0, -1)},"items":[`;
+  yield `${JSON.stringify(threadView(thread)).slice(0, -1)},"items":[`;
   let separator = '';
   for await (const { runId, turnId, state, items } of turnsOf(threads, thread, longAnswers)) {
     runs.push({ runId, turnId, status: state });
     for (const item of items) {
-      slice += separator + JSON.stringify(operations === 'full' ? item : itemSummary(item));
+      yield separator + JSON.stringify(operations === 'full' ? item : itemSummary(item));
       separator = ',';
-      if (slice.length < MAX_SLICE) continue;
-      yield slice;
-      slice = '';
-      // defence: long-threads-yield
-      await longAnswers.nextSlice();
     }
   }
-  yield `${slice}],"runs":${JSON.stringify(runs)}}`;
+  yield `],"runs":${JSON.stringify(runs)}}`;
 }
 
 async function* turnsOf(

@@ -2,7 +2,8 @@ import type { Run } from '@toolscript/core/protocol';
 import type { Service } from '../http/service.js';
 import { streamRun } from '@toolscript/service';
 import type { ResponseTranslator } from './response-translator.js';
-import type { WireEvent } from './wire.js';
+import { responseTexts } from './response-resource.js';
+import type { ResponseResource, WireEvent } from './wire.js';
 
 /** The events of a response from the first event, until the response has ended or waits for a user's decision. */
 export async function* followResponse(
@@ -26,8 +27,15 @@ export function hasEnded({ response: { status } }: ResponseTranslator): boolean 
   return status !== 'queued' && status !== 'in_progress';
 }
 
-export function responseFrame(event: WireEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+/** The parts of an event's frame. A response may be long. */
+export function* responseFrame({ response, ...event }: WireEvent): Generator<string, void, undefined> {
+  yield `event: ${event.type}\ndata: ${JSON.stringify(event).slice(0, response === undefined ? undefined : -1)}`;
+  if (response !== undefined) {
+    yield ',"response":';
+    yield* responseTexts(response as ResponseResource);
+    yield '}';
+  }
+  yield '\n\n';
 }
 
 /** The last frame of every stream. */

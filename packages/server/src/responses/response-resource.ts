@@ -42,14 +42,28 @@ export function runTranslator(run: Run, include: readonly string[] = []): Respon
 }
 
 /** The current state of the response. */
-export function runResponse(run: Run, events: readonly StreamEvent[], include: readonly string[]): ResponseResource {
+export async function runResponse(
+  run: Run,
+  events: AsyncIterable<StreamEvent> | Iterable<StreamEvent>,
+  include: readonly string[],
+): Promise<ResponseResource> {
   const translator = runTranslator(run, include);
-  for (const event of events) translator.take(event);
+  for await (const event of events) {
+    translator.take(event);
+    translator.read();
+  }
   const { response } = translator;
   if (run.state !== 'queued' && run.state !== 'running') return response;
   const { metadata } = storedRequest(run)?.echo ?? response;
   const status = run.state === 'queued' ? 'queued' : 'in_progress';
   return { ...response, status, incomplete_details: null, metadata };
+}
+
+/** The parts of the JSON text of a response. */
+export function* responseTexts({ output, ...members }: ResponseResource): Generator<string, void, undefined> {
+  yield `${JSON.stringify(members).slice(0, -1)},"output":[`;
+  for (const [index, item] of output.entries()) yield `${index === 0 ? '' : ','}${JSON.stringify(item)}`;
+  yield ']}';
 }
 
 function emptyResponse({ runId, createdAt }: Run, echo: RequestEcho): ResponseResource {

@@ -4,15 +4,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { cancelRun } from '../http/routes/runs.js';
+import { sendSlices } from '../http/text-slices.js';
 import type { Service } from '../http/service.js';
-import { allEvents, allRuns, deleteThread, streamRun } from '@toolscript/service';
+import { allRuns, deleteThread, storedEvents, streamRun } from '@toolscript/service';
 import { requestTrace } from '../observability/index.js';
 import { answerWithApiErrors, apiError, invalidBody } from './api-errors.js';
 import { createRun } from './create-run.js';
 import { InputItemsQuery, inputItemsPage } from './input-items-page.js';
 import { modelRoutes } from './models.js';
 import { CreateResponseSchema, type CreateResponse } from './request-schema.js';
-import { runResponse, responseRunId, storedRequest } from './response-resource.js';
+import { runResponse, responseRunId, responseTexts, storedRequest } from './response-resource.js';
 import { sendResponse, streamResponse } from './send-response.js';
 import { DeletedResponseSchema, InputItemsSchema, ResponseSchema } from './wire.js';
 
@@ -60,7 +61,7 @@ function createRoute(app: Routes, service: Service): void {
       const answer = { service, caller: request.caller, run, include: [] };
       if (body.stream === true) return streamResponse(answer, reply);
       if (body.background === true) return runResponse(run, [], []);
-      return sendResponse(answer, reply);
+      return sendSlices(reply, responseTexts(await sendResponse(answer, reply)));
     },
   });
 }
@@ -96,7 +97,11 @@ function readingRoutes(app: Routes, service: Service): void {
     handler: async (request, reply) => {
       const run = await ownResponse(service, request);
       const include = [request.query.include ?? [], request.query['include[]'] ?? []].flat();
-      if (request.query.stream !== 'true') return runResponse(run, await allEvents(service.stores, run.runId), include);
+      if (request.query.stream !== 'true') {
+        const response = await runResponse(run, storedEvents(service.stores, run.runId), include);
+        service.streams.addResponse(request.caller, reply);
+        return sendSlices(reply, responseTexts(response));
+      }
       const startingAfter = request.query.starting_after ?? -1;
       return streamResponse({ service, caller: request.caller, run, include, startingAfter }, reply);
     },
@@ -134,7 +139,7 @@ function changingRoutes(app: Routes, service: Service): void {
       service.requestAudit.note(request, { runId: run.runId, threadId: run.threadId });
       if (!isFinalRunState(run.state)) await cancelAndWait(service, run);
       const now = await ownResponse(service, request);
-      return runResponse(now, await allEvents(service.stores, run.runId), []);
+      return sendSlices(reply, responseTexts(await runResponse(now, storedEvents(service.stores, run.runId), [])));
     },
   });
 

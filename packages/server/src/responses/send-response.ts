@@ -78,8 +78,8 @@ async function* responseFrames(
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   for await (const event of followResponse(service, run, translator, signal))
-    if (event.sequence_number > startingAfter) yield responseFrame(event);
-  if (!hasEnded(translator)) yield responseFrame(translator.interruptionEvent(interruptedMessage(translator)));
+    if (event.sequence_number > startingAfter) yield* responseFrame(event);
+  if (!hasEnded(translator)) yield* responseFrame(translator.interruptionEvent(interruptedMessage(translator)));
   yield DONE_FRAME;
 }
 

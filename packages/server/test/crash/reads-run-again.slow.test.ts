@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownIdentity } from '@toolscript/core/internal';
 import { EventEnvelopes } from '@toolscript/core/ports';
-import type { EventPayload } from '@toolscript/core/protocol';
+import type { EventPayload, ServiceStores } from '@toolscript/core/protocol';
 import { expect, it } from 'vitest';
 import { LOCAL_PRINCIPAL, streamRun } from '@toolscript/service';
-import { openStores } from '@toolscript/service/stores';
-import { openTestServer } from '../support/test-server.js';
+import { openDatabase, openStores } from '@toolscript/service/stores';
+import { describeWithPostgres, newSchemaUrl } from '../../../service/test/stores/postgres/support/test-postgres.js';
+import { openTestServer, type TestServer } from '../support/test-server.js';
 
 const { instance: _instance, ...own } = ownIdentity();
 
 /** A run whose process died during a script, when nothing of the script was stored. */
-async function leaveRun(folder: string, owner: object): Promise<string> {
-  const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
+async function leaveRun(stores: ServiceStores, owner: object, isReleased = false): Promise<string> {
   const input = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'Hello' }];
   const claim = { owner: JSON.stringify({ ...own, instance: 'other', ...owner }), leaseMs: 1 };
   const thread = { create: { title: 'Hello' } };
@@ -30,22 +30,44 @@ async function leaveRun(folder: string, owner: object): Promise<string> {
     payloads.map((payload) => envelopes.next(payload)),
     { epoch: run.epoch },
   );
-  await stores.close();
+  if (isReleased) await stores.runs.release({ runId: run.runId, epoch: run.epoch });
   return run.runId;
 }
 
-it.skipIf(process.platform !== 'linux').each([
-  ['runs again where the machine has not restarted since', { startTime: '1' }, { status: 'completed', result: 42 }],
-  ['does not run again where it has', { startTime: '1', bootId: 'another boot' }, { stands_in: true }],
-])('a script that had only read when its process died %s', async (_name, owner, output) => {
-  const folder = mkdtempSync(join(tmpdir(), 'toolscript-server-'));
-  const runId = await leaveRun(folder, owner);
-  const server = await openTestServer({ folder });
+/** The output of the script, from a server that recovers the run. */
+async function recoveredOutput(server: TestServer, runId: string): Promise<unknown> {
   const outputs: unknown[] = [];
   const { signal } = new AbortController();
   for await (const { payload } of streamRun(server.stores, server.events, runId, { from: 0, signal }))
     if (payload.type === 'item_done' && payload.final_item.type === 'script_execution_output')
       outputs.push(payload.final_item);
   await server.close();
-  expect(outputs[0]).toMatchObject({ call_id: 'call_1', ...output });
+  return outputs[0];
+}
+
+it.skipIf(process.platform !== 'linux').each([
+  ['runs again where the machine has not restarted since', {}, false, { status: 'completed', result: 42 }],
+  ['runs again if a third process has released its run', {}, true, { status: 'completed', result: 42 }],
+  ['does not run again where the machine has restarted', { bootId: 'another boot' }, false, { stands_in: true }],
+])('a script that had only read when its process died %s', async (_name, owner, isReleased, output) => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolscript-server-'));
+  const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
+  const runId = await leaveRun(stores, { startTime: '1', ...owner }, isReleased);
+  await stores.close();
+  const server = await openTestServer({ folder });
+  expect(await recoveredOutput(server, runId)).toMatchObject({ call_id: 'call_1', ...output });
+});
+
+describeWithPostgres('over PostgreSQL', () => {
+  it('a script that had only read when its process died runs again on another machine', async () => {
+    const database = await openDatabase(await newSchemaUrl());
+    const { stores, log: events, scripts } = database;
+    const runId = await leaveRun(stores, { startTime: '1', bootId: 'another boot', hostname: 'elsewhere' });
+    const server = await openTestServer({ stores, events, scripts: scripts! });
+    expect(await recoveredOutput({ ...server, stores, events }, runId)).toMatchObject({
+      status: 'completed',
+      result: 42,
+    });
+    await database.close();
+  });
 });

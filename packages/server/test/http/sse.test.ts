@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import type { StreamEvent } from '@toolscript/core/protocol';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { sendEvents, type EventStreamOptions } from '#server/http/sse.js';
+import { sendEvents, sendFrames, type EventStreamOptions } from '#server/http/sse.js';
 import { until } from '@toolscript/testkit/until';
 
 const TEXT = 'x'.repeat(1000);
@@ -111,4 +111,24 @@ it('sends heartbeats while idle, and ends when its client leaves', async () => {
   await until(() => state.isEnded);
   expect(text.startsWith('id: 0\nevent: item_delta\ndata: {')).toBe(true);
   await close();
+});
+
+it('sends no heartbeat inside of a frame that has several parts', async () => {
+  const app = fastify({ forceCloseConnections: true });
+  app.get('/', async (_request, reply) => {
+    const parts = async function* () {
+      yield 'data: one';
+      await delay(100);
+      yield ' frame\n\n';
+      await delay(100);
+      yield 'data: another\n\n';
+    };
+    await sendFrames(reply, parts(), { controller: new AbortController(), heartbeatMs: 5 });
+    return reply;
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const text = await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  expect(text).toMatch(/^(: alive\n\n)*data: one frame\n\n(: alive\n\n)+data: another\n\n/u);
+  await app.close();
 });

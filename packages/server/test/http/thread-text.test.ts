@@ -1,4 +1,5 @@
 import { LongAnswers } from '#server/http/long-answers.js';
+import { textSlices } from '#server/http/text-slices.js';
 import { threadText } from '#server/http/thread-text.js';
 import { describe, expect, it } from 'vitest';
 
@@ -25,10 +26,8 @@ describe('the text of a long thread', () => {
     };
     setImmediate(pass);
     const slices: string[] = [];
-    for await (const slice of threadText({ readItems }, THREAD, {
-      operations: 'full',
-      longAnswers: new LongAnswers(),
-    })) {
+    const options = { operations: 'full' as const, longAnswers: new LongAnswers() };
+    for await (const slice of textSlices(threadText({ readItems }, THREAD, options))) {
       slices.push(slice);
       expect(slice.length).toBeLessThan(80_000);
       expect(passed).toBeGreaterThanOrEqual(slices.length - 1);
@@ -42,35 +41,31 @@ describe('the text of a long thread', () => {
     });
   });
 
-  it('shares the turns of the event loop with other long texts: one reads at a time, and one slice is made in each turn', async () => {
+  it('is read after the other long texts of its principal, and beside those of others', async () => {
     const longAnswers = new LongAnswers();
-    let [reading, mostReading, slicesInTurn, mostSlices, isEnded] = [0, 0, 0, 0, false];
-    const readItems = async (_id: string, { after = '0' } = {}) => {
-      mostReading = Math.max(mostReading, (reading += 1));
+    const reading = { ada: 0, bob: 0 };
+    const most = { ada: 0, all: 0 };
+    const readItems = (name: 'ada' | 'bob') => async () => {
+      reading[name] += 1;
+      most.ada = Math.max(most.ada, reading.ada);
+      most.all = Math.max(most.all, reading.ada + reading.bob);
       await new Promise((resolve) => setTimeout(resolve, 2));
-      reading -= 1;
-      return { turns: [turn(Number(after))], ...(after === '3' ? {} : { next: String(Number(after) + 1) }) };
+      reading[name] -= 1;
+      return { turns: [turn(0)] };
     };
-    const pass = () => {
-      slicesInTurn = 0;
-      if (!isEnded) setImmediate(pass);
-    };
-    setImmediate(pass);
-    const texts = Array.from({ length: 4 }, async () => {
-      for await (const _slice of threadText({ readItems }, THREAD, { operations: 'full', longAnswers }))
-        mostSlices = Math.max(mostSlices, (slicesInTurn += 1));
+    const texts = (['ada', 'ada', 'ada', 'bob'] as const).map(async (principal) => {
+      const options = { operations: 'full' as const, longAnswers };
+      const text = threadText({ readItems: readItems(principal) }, { ...THREAD, principal }, options);
+      for await (const part of text) expect(part).not.toBe('');
     });
     await Promise.all(texts);
-    isEnded = true;
-    expect(mostReading).toBe(1);
-    // A text yields the slice that it was making, and the first one after a read.
-    expect(mostSlices).toBeLessThanOrEqual(2);
+    expect(most).toEqual({ ada: 1, all: 2 });
   });
 
   it('of a thread without turns is whole, too', async () => {
     const slices: string[] = [];
     const options = { operations: 'summary' as const, longAnswers: new LongAnswers() };
-    for await (const slice of threadText({ readItems: async () => ({ turns: [] }) }, THREAD, options))
+    for await (const slice of textSlices(threadText({ readItems: async () => ({ turns: [] }) }, THREAD, options)))
       slices.push(slice);
     expect(JSON.parse(slices.join(''))).toMatchObject({ threadId: 't', items: [], runs: [] });
   });

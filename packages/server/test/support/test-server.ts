@@ -42,11 +42,11 @@ interface Answer {
 }
 
 /** A server over libsql in a separate folder, at a free port of this machine. */
-export async function openTestServer({ agents, folder, port = 0, ...options }: TestServerOptions = {}) {
+export async function openTestServer({ agents, folder, port = 0, scripts: given, ...options }: TestServerOptions = {}) {
   const data = folder ?? mkdtempSync(join(tmpdir(), 'toolscript-server-'));
   const stores = await openStores(`libsql:${join(data, 'toolscript.db')}`);
   const events = await openEventLog(`libsql:${join(data, 'toolscript.db')}`);
-  const scripts = fileStore(join(data, 'scripts'));
+  const scripts = given ?? fileStore(join(data, 'scripts'));
   const audit = new AuditFile(join(data, 'audit.jsonl'));
   const parts = { ...sharedThreads(), store: scripts, suspensionKey: SUSPENSION_KEY, audit: audit.append };
   const demo = demoAgent(parts);

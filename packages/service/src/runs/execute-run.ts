@@ -24,14 +24,13 @@ import { isLoss, type HeldRun } from './held-run.js';
 import { sharedSettings, withInstructions, withSettings } from './model-settings.js';
 import { scriptPrincipal } from '../principals.js';
 import { loadHistory } from './run-history.js';
+import { areFilesWhole } from './run-owner.js';
 import { narrowLimits, RunOptionsSchema, type RunOptions } from './run-options.js';
 import { compareInstructions } from './thread-instructions.js';
 
 export interface ExecutionParts {
   readonly stores: ServiceStores;
   readonly agents: AgentDirectory;
-  /** True: the store of scripts has lost no write since the run was interrupted. Default false. */
-  readonly storeIsWhole?: boolean | undefined;
   /** The script that a user resumes or recovers with this run. */
   readonly script?: ScriptCommand | undefined;
   /**
@@ -142,7 +141,7 @@ interface OpenedRun extends ExecutionParts {
 /** The part of the run that this claim performs. */
 async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Promise<RunPart> {
   const { run, turn, approvals } = claimed;
-  const { stores, opened, options, script, storeIsWhole = false } = about;
+  const { stores, opened, options, script } = about;
   const { toolChoice } = options.settings ?? {};
   const { runId, threadId, turnId } = run;
   const history = about.history ?? (await loadHistory(stores, threadId, run));
@@ -158,7 +157,17 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
   }
   if (!isBegun) {
     const choice = toolChoice === undefined ? {} : { toolChoice };
-    return startedPart({ ...common, ...choice, input: [...input, ...turn.input], runId, threadId, turnId });
+    // A run that an earlier process claimed may have begun, although the event log has lost its events.
+    const mayHaveBegun = run.epoch > 1;
+    return startedPart({
+      ...common,
+      ...choice,
+      input: [...input, ...turn.input],
+      mayHaveBegun,
+      runId,
+      threadId,
+      turnId,
+    });
   }
   const resumed = { ...common, events: held.earlier };
   if (held.state.done === undefined) {
@@ -166,7 +175,7 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
     if (script?.isInterrupted === false) await opened.harness.decide(script.scriptId, script.decisions);
     // This process now owns the run. A process that lost the run may still hold the script, so this process forces the
     // claim of the script, unless the user must confirm that.
-    return recoveredPart({ ...resumed, force: script?.force ?? true, storeIsWhole });
+    return recoveredPart({ ...resumed, force: script?.force ?? true, storeIsWhole: areFilesWhole(run) });
   }
   const decisions = approvalDecisions(approvals, held.state.done.approval_ids);
   const mayBeResumed = run.reason === 'interrupted' || script?.isInterrupted === true;

@@ -1,7 +1,7 @@
 export { deleteThread } from './delete-thread.js';
 export type { ScriptCommand } from './execute-run.js';
 export type { ModelSettings } from './model-settings.js';
-export { allEvents, allPageItems, allRuns, allTurns, loadHistory } from './run-history.js';
+export { allEvents, allPageItems, allRuns, allTurns, loadHistory, storedEvents } from './run-history.js';
 export type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
 export { RunOverridesSchema, type RunOptions } from './run-options.js';
 export { PERSISTENCE_GROUP, PersistenceWorker } from './persistence-worker.js';

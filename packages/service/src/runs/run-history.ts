@@ -1,5 +1,6 @@
 import { extendHistory } from '@toolscript/core/agent';
 import type { EventPage, ItemPage, RunPage, TurnItems } from '@toolscript/core/ports';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OutputItem, Run, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
 
 /**
@@ -46,6 +47,20 @@ export async function allRuns({ runs }: Pick<ServiceStores, 'runs'>, threadId: s
 /** All events of a run in the thread store, in order. */
 export function allEvents({ threads }: Pick<ServiceStores, 'threads'>, runId: string): Promise<StreamEvent[]> {
   return eventsFrom(0, (from) => threads.readEvents(runId, { from }));
+}
+
+/** Like `allEvents`, one page in the memory at a time. Other work gets a turn before each page. */
+export async function* storedEvents(
+  { threads }: Pick<ServiceStores, 'threads'>,
+  runId: string,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  for (let from: number | undefined = 0; from !== undefined;) {
+    // defence: stored-events-yield
+    await nextTurn();
+    const page: EventPage = await threads.readEvents(runId, { from });
+    yield* page.events;
+    from = page.next;
+  }
 }
 
 /** The events starting with `start`, over all pages. */

@@ -1,4 +1,4 @@
-import { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '@toolscript/core/internal';
+import { isAlive, isOfThisBoot, ownIdentity, parseIdentity, type ProcessIdentity } from '@toolscript/core/internal';
 import type { Run } from '@toolscript/core/protocol';
 import { isLeaseHeld } from '../stores/store-rules.js';
 
@@ -22,6 +22,14 @@ export function ownClaim(): { owner: string; leaseMs: number } {
 export function isOwnerDead({ owner = '' }: Pick<Run, 'owner'>): boolean {
   const identity = parseIdentity(owner);
   return identity !== undefined && isAlive(identity) === false;
+}
+
+/**
+ * Whether the machine has not restarted since the run's process ended: the journals of the run's scripts in local files
+ * are then complete.
+ */
+export function areFilesWhole({ leftBy = '' }: Pick<Run, 'leftBy'>): boolean {
+  return isOfThisBoot(parseIdentity(leftBy));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog, HarnessStore, Run, RunFence, ServiceStores } from '@toolscript/core/protocol';
-import { isOfThisBoot, parseIdentity, present } from '@toolscript/core/internal';
+import { present } from '@toolscript/core/internal';
 import type { RunPage } from '@toolscript/core/ports';
 import type { Projection } from '../projections/projection.js';
 import type { AgentDirectory } from '../agents/index.js';
@@ -56,11 +56,6 @@ export class RunWorker {
   #watching: Promise<void> = Promise.resolve();
   /** Claims that this process must still release, because a run could not start or a write has failed. */
   readonly #unreleasedClaims = new Map<string, RunFence>();
-  /**
-   * The epochs of runs whose process died on this machine since the machine started: the journals of their scripts are
-   * complete.
-   */
-  readonly #whole = new Map<string, RunFence['epoch']>();
   /** True: the store has failed, and this process claims no runs until the next sweep. */
   #isStoreFailing = false;
   /** The last reported fault of an unavailable store. Cleared when a run ends or suspends without a stop. */
@@ -145,7 +140,6 @@ export class RunWorker {
       for (const run of held) {
         // Other processes handle the runs of the workspaces that this process does not serve.
         if (workspaces?.includes(run.workspace) === false || !isOwnerDead(run)) continue;
-        if (isOfThisBoot(parseIdentity(run.owner ?? ''))) this.#whole.set(run.runId, run.epoch);
         await runs.release({ runId: run.runId, epoch: run.epoch });
       }
       while ((await threads.expireApprovals()).length > 0);
@@ -234,12 +228,8 @@ export class RunWorker {
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const count = interruptionCount(held);
-    // True if this claim directly follows the claim of the process that died.
-    const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
-    this.#whole.delete(run.runId);
-    const parts = { stores, agents, storeIsWhole };
     const isHopeless = count > MAX_INTERRUPTIONS && !held.state.isEnded;
-    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, parts);
+    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, { stores, agents });
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)

@@ -1,4 +1,3 @@
-import { isOfThisBoot, parseIdentity } from '@toolscript/core/internal';
 import type { ClaimedRun } from '@toolscript/core/ports';
 import type { Run, ServiceStores } from '@toolscript/core/protocol';
 import { liveHolder, ownClaim } from './run-owner.js';
@@ -22,12 +21,6 @@ export async function refuseHeldThread(
   return running;
 }
 
-export interface InterruptedClaim {
-  readonly claimed: ClaimedRun;
-  /** True if the machine has not restarted since the dead process claimed the run: the journals are then complete. */
-  readonly storeIsWhole: boolean;
-}
-
 /**
  * Claims the run of a dead process. Returns undefined if there is none. Rejects with a `ThreadHeldError` if another
  * process works on the thread, or if a server has queued work for the thread.
@@ -35,7 +28,7 @@ export interface InterruptedClaim {
 export async function claimInterruptedRun(
   { runs }: Pick<ServiceStores, 'runs'>,
   threadId: string,
-): Promise<InterruptedClaim | undefined> {
+): Promise<ClaimedRun | undefined> {
   const running = await refuseHeldThread({ runs }, threadId);
   for (const { runId, epoch } of running) await runs.release({ runId, epoch });
   const [queued] = (await runs.list({ threadId, state: 'queued' })).runs;
@@ -46,10 +39,7 @@ export async function claimInterruptedRun(
     );
   const claimed = await runs.claim({ ...ownClaim(), runId: queued.runId });
   if (claimed === undefined) throw await heldError({ runs }, threadId);
-  const { runId, epoch } = claimed.run;
-  // `before` is undefined if another process has claimed the run in between.
-  const before = running.find((run) => run.runId === runId && run.epoch === epoch - 1);
-  return { claimed, storeIsWhole: before !== undefined && isOfThisBoot(parseIdentity(before.owner ?? '')) };
+  return claimed;
 }
 
 /** The error for a thread whose run another process has claimed first. */

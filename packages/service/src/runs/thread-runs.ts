@@ -42,7 +42,6 @@ export interface RunWatch {
 
 interface Work extends Pick<ClaimedRun, 'run' | 'turn' | 'approvals'> {
   readonly script?: ScriptCommand | undefined;
-  readonly storeIsWhole?: boolean | undefined;
   /** The whole conversation, if prompts came after the run that waits for the script. */
   readonly history?: readonly OutputItem[] | undefined;
 }
@@ -120,16 +119,15 @@ export class ThreadRuns {
     if (this.#isLost) return this.#execute({ ...(await this.#createForScript(script.scriptId)), script }, watch);
     const interrupted = await claimInterruptedRun(this.#stores, this.id);
     if (interrupted !== undefined) {
-      const { claimed, storeIsWhole } = interrupted;
-      const held = await this.#hold(claimed.run);
+      const held = await this.#hold(interrupted.run);
       if (announces(held.earlier, script.scriptId)) {
         held.close();
         const approvals = await this.#storeDecisions(
-          claimed.approvals,
+          interrupted.approvals,
           held.state.done?.approval_ids,
           script.decisions,
         );
-        return this.#execute({ ...claimed, approvals, script, storeIsWhole }, watch);
+        return this.#execute({ ...interrupted, approvals, script }, watch);
       }
       await close(held);
     }
@@ -137,10 +135,7 @@ export class ThreadRuns {
     await this.#execute(waiting ?? { ...(await this.#createForScript(script.scriptId)), script }, watch);
   }
 
-  async #execute(
-    { script, storeIsWhole, history: later, ...claimed }: Work,
-    { signal, onEvent }: RunWatch,
-  ): Promise<void> {
+  async #execute({ script, history: later, ...claimed }: Work, { signal, onEvent }: RunWatch): Promise<void> {
     const events: StreamEvent[] = [];
     const held = await this.#hold(claimed.run, (event) => {
       events.push(event);
@@ -153,7 +148,7 @@ export class ThreadRuns {
     const served = { config: this.#settings.opened.agent, open: async () => this.#settings.opened };
     const agents = { list: async () => [served], find: async () => served };
     const history = this.#isLost ? this.#history : later;
-    const fault = await executeRun(held, claimed, { stores: this.#stores, agents, storeIsWhole, script, history });
+    const fault = await executeRun(held, claimed, { stores: this.#stores, agents, script, history });
     signal.removeEventListener('abort', cancel);
     const { done } = held.state;
     this.#waitingScript = done?.status === 'suspended' ? done.script_id : undefined;
@@ -196,7 +191,7 @@ export class ThreadRuns {
 
   async #closeInterrupted(): Promise<void> {
     const interrupted = await claimInterruptedRun(this.#stores, this.id);
-    if (interrupted !== undefined) await close(await this.#hold(interrupted.claimed.run));
+    if (interrupted !== undefined) await close(await this.#hold(interrupted.run));
   }
 
   /** Deletes the live events of the last run if the run has ended: the thread store also contains these events. */

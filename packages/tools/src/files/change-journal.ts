@@ -9,6 +9,7 @@ import { settleRecord } from './change-records.js';
 import { hashAfter, linkHash, sha256 } from './content-hash.js';
 import type { FileChange } from './file-change.js';
 import { openFolder, using, type VerifiedFolder } from './open-verified.js';
+import type { LockCaller } from './fair-lock.js';
 import { withLocks } from './place-locks.js';
 import { makePrivateFolder } from './state-folder.js';
 import { checkWritable, type Workspace } from './workspace.js';
@@ -102,7 +103,7 @@ export function entryOfChange({ target, bytes, link }: FileChange): JournalEntry
 }
 
 /** Completes or undoes changes in this workspace that a killed process left unfinished. */
-export async function recoverChanges(workspace: Workspace, signal?: AbortSignal): Promise<void> {
+export async function recoverChanges(workspace: Workspace, caller: LockCaller = {}): Promise<void> {
   const stateFolder = workspace.stateFolder();
   if (stateFolder === undefined) return;
   const folder = join(stateFolder, 'journals');
@@ -113,7 +114,7 @@ export async function recoverChanges(workspace: Workspace, signal?: AbortSignal)
     // defence: journals-stay-for-their-workspace
     if (!isWithin(workspace, journal)) continue;
     const places = journal.entries.map(({ realPath }) => realPath);
-    await withLocks(stateFolder, places, signal, async () => {
+    await withLocks(stateFolder, places, caller, async () => {
       // Another process may have finished the change meanwhile.
       if (abandonedJournal(path) === undefined) return;
       await new Recovery(workspace, journal).run(name.endsWith('.done'));

@@ -16,6 +16,7 @@ import type { RecordCause } from './change-records.js';
 import { sha256 } from './content-hash.js';
 import type { FileChange, Permissions } from './file-change.js';
 import { recordChange } from './record-change.js';
+import { MAX_WAIT_MS, type LockCaller } from './fair-lock.js';
 import { withLocks } from './place-locks.js';
 import { ioFailure, openFolder, openSubfolder, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
@@ -45,18 +46,18 @@ const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constant
  */
 export function changeFiles<T>(
   workspace: Workspace,
-  signal: AbortSignal | undefined,
+  caller: LockCaller,
   findPlaces: () => Promise<readonly string[]>,
   change: () => Promise<T>,
 ): Promise<T> {
   return workspace.exclusive(async () => {
     try {
-      await recoverChanges(workspace, signal);
-      return await withLocks(workspace.stateFolder(), await findPlaces(), signal, change);
+      await recoverChanges(workspace, caller);
+      return await withLocks(workspace.stateFolder(), await findPlaces(), caller, change);
     } catch (error) {
       throw stateFailure(error);
     }
-  });
+  }, caller);
 }
 
 /** Converts a system error about the folder with locks and journals; returns any other error unchanged. */
@@ -72,21 +73,30 @@ function stateFailure(error: unknown): unknown {
 }
 
 /** The cause of a change, and its effects beyond the files. */
-export interface ChangeCause {
-  readonly signal?: AbortSignal | undefined;
+export interface ChangeCause extends LockCaller {
   /** Undefined: no record exists, and the change cannot be undone. */
   readonly record?: RecordCause | undefined;
   /** Folders that are removed after the change if they are empty, deepest first. */
   readonly emptiedFolders?: readonly string[] | undefined;
 }
 
-/** The cause of a tool's change. A call without a script has no name under which its change could be undone. */
+/**
+ * The cause of a tool's change. A call without a script has no name under which its change could be undone. The many
+ * calls that a script makes at once wait for one another, so they wait longer than a script for its turn.
+ */
 export function changeCause({
   signal,
+  principal,
+  queueWaitMs = 0,
   scriptId,
   callId,
-}: Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
-  return { signal, ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }) };
+}: Omit<LockCaller, 'signal'> & Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
+  return {
+    signal,
+    principal,
+    queueWaitMs: Math.max(queueWaitMs, MAX_WAIT_MS),
+    ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }),
+  };
 }
 
 /** Makes all changes or none. Their targets must differ. Rejects with a ToolCallError. */

@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 import { ChangeRecords, type ChangeRecordOptions } from './change-records.js';
+import { FairLock, type LockCaller } from './fair-lock.js';
 import { makePrivateFolder, makeStateFolder } from './state-folder.js';
 import { checkSpelling, quotePath } from './path-rules.js';
 import { productFilesIn, type ProductFiles } from './product-folders.js';
@@ -23,8 +24,8 @@ export interface Workspace {
   readonly unprotected: ReadonlySet<string>;
   /** The files of the program itself inside the roots. */
   readonly product: ProductFiles;
-  /** Runs one change to files at a time. */
-  readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
+  /** Runs one change to files at a time. Callers wait in a fair queue. */
+  readonly exclusive: <T>(change: () => Promise<T>, caller: LockCaller) => Promise<T>;
   /** The number of changes that have started or ended. Caches of results depend on it. */
   readonly changeCount: () => number;
   /**
@@ -270,7 +271,7 @@ function knownNames(names: readonly string[]): ReadonlySet<string> {
 }
 
 function oneAtATime(): Pick<Workspace, 'exclusive' | 'changeCount'> {
-  let last: Promise<unknown> = Promise.resolve();
+  const lock = new FairLock();
   let count = 0;
   const counted = async <T>(change: () => Promise<T>): Promise<T> => {
     count += 1;
@@ -281,11 +282,7 @@ function oneAtATime(): Pick<Workspace, 'exclusive' | 'changeCount'> {
     }
   };
   return {
-    exclusive: (change) => {
-      const result = last.then(() => counted(change));
-      last = result.catch(() => undefined);
-      return result;
-    },
+    exclusive: (change, caller) => lock.run(() => counted(change), caller),
     changeCount: () => count,
   };
 }

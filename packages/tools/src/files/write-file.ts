@@ -88,7 +88,7 @@ export async function writeFile(
   const bytes = Buffer.from(input.content);
   throwIfAborted(cause.signal);
   const findPlaces = async (): Promise<string[]> => [(await findWriteTarget(workspace, path)).realPath];
-  return changeFiles(workspace, cause.signal, findPlaces, async () => {
+  return changeFiles(workspace, cause, findPlaces, async () => {
     const target = await findWriteTarget(workspace, path);
     await commitChanges(workspace, [{ target, bytes }], cause);
     const shown = displayPath(workspace, target.realPath);

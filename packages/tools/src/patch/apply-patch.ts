@@ -108,7 +108,7 @@ async function applyWhole(
       await findPlaces();
       return report((await plan()).changes, notes, true);
     }
-    const planner = await changeFiles(workspace, signal, findPlaces, () => planAndCommit(workspace, plan, cause));
+    const planner = await changeFiles(workspace, cause, findPlaces, () => planAndCommit(workspace, plan, cause));
     return report(planner.changes, notes, false);
   } catch (error) {
     throw withNote(error, 'Nothing was changed.', []);
@@ -126,7 +126,7 @@ async function applyOneByOne(
   try {
     const { operations, notes, cwd } = await readPatch(patch, workdir, signal);
     const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
-    await changeFiles(workspace, signal, findPlaces, async () => {
+    await changeFiles(workspace, cause, findPlaces, async () => {
       for (const operation of operations) {
         const plan = async (): Promise<PatchPlanner> => {
           const planner = new PatchPlanner(workspace, cwd, signal);

@@ -5,7 +5,7 @@
 
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
-const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/;
+const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*/s;
 const EPOCH = /\s(19(?:69-12-31|70-01-01))[ T](\d\d:\d\d:\d\d)(?:\.0+)?(?: ([+-]\d{4}))?\s*$/;
 /**
  * Pairs of prefixes that git writes: before and after, index and work tree, commit and index or work tree, object and

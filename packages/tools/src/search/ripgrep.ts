@@ -190,7 +190,7 @@ function withAdvice(said: string): string {
 }
 
 const ADVICE: readonly { readonly about: RegExp; readonly say: string }[] = [
-  { about: /literal .*not allowed/, say: '\nTo match across lines set multiline: true.' },
+  { about: /literal .{0,40}not allowed/, say: '\nTo match across lines set multiline: true.' },
   {
     about: /look-around|backreferences/,
     say: '\nMatch more than you need and filter matches[] in the script.',

@@ -34,7 +34,7 @@ export function planUndo(
   const records = requireRecords(workspace);
   const places = async (): Promise<string[]> => [records.scriptFolder(scriptId)];
   return orRefused(() =>
-    changeFiles(workspace, signal, places, async () => {
+    changeFiles(workspace, { signal }, places, async () => {
       const plan = await prepareUndo(workspace, records, scriptId, { direction, withDiff: diff });
       return 'refused' in plan ? plan : publicPlan(plan);
     }),
@@ -60,7 +60,7 @@ export function undoChanges(
     return [...plan.places, records.scriptFolder(scriptId)];
   };
   return orRefused(() =>
-    changeFiles(workspace, signal, findPlaces, async () => {
+    changeFiles(workspace, { signal }, findPlaces, async () => {
       const plan = await prepare();
       if ('refused' in plan) return plan;
       if (plan.planId !== expected)

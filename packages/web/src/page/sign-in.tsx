@@ -15,7 +15,7 @@ export function SignIn({ onToken, problem }: SignInProps) {
         onSubmit={(event) => {
           event.preventDefault();
           const text = token.trim();
-          onToken(/#token=(.+)$/u.exec(text)?.[1] ?? text);
+          onToken(/#token=(.+)/su.exec(text)?.[1] ?? text);
         }}
       >
         <h1>Toolscript</h1>

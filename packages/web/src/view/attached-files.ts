@@ -5,7 +5,7 @@ export interface AttachedFile {
 }
 
 /** A block at the end of a message. The tag of the block does not occur in the block's text. */
-const BLOCK = /\n\n<(?<tag>attached-file(?:-x)*) name="(?<name>[^"<>\n]*)">\n(?<text>[\s\S]*?)\n<\/\k<tag>>$/u;
+const BLOCK = /^\n\n<(?<tag>attached-file(?:-x)*) name="(?<name>[^"<>\n]*)">\n(?<text>[\s\S]*?)\n<\/\k<tag>>$/u;
 
 /** The message that the model reads: the prompt, then each file in a block with its name. */
 export function withFiles(prompt: string, files: readonly AttachedFile[]): string {
@@ -32,7 +32,8 @@ function attachedBlock({ name, text }: AttachedFile): string {
 
 /** The index at which the last block of a message starts; -1 if the message does not end with a block. */
 function lastBlock(message: string): number {
-  const tag = /\n<\/(?<tag>attached-file(?:-x)*)>$/u.exec(message)?.groups?.['tag'];
+  const end = message.slice(message.lastIndexOf('\n') + 1);
+  const tag = /^<\/(?<tag>attached-file(?:-x)*)>$/u.exec(end)?.groups?.['tag'];
   if (tag === undefined) return -1;
   const start = message.lastIndexOf(`\n\n<${tag} name="`);
   return start !== -1 && BLOCK.test(message.slice(start)) ? start : -1;

@@ -15,8 +15,8 @@ const MAX_BLOCK = 8_000;
 const MARKER_LENGTH = 12;
 
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/u;
-const FENCE = /^([ \t]*)(`{3,}(?!.*`)|~{3,})/u;
-const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
+const FENCE = /^([ \t]*)(`{3,}(?!`)(?!.*`)|~{3,})/u;
+const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n\r\u2028\u2029]+\]:[ \t]*\S.*$/gmu;
 
 /** The position at which an open block ends or is divided. */
 interface BlockEnd {

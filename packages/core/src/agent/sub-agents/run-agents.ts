@@ -305,6 +305,7 @@ export class RunAgents implements OpenSubAgents {
     const subAgents: SubAgentHost = {
       budget,
       parentRunId: scope.identity.runId,
+      rootRunId: scope.identity.rootRunId ?? scope.identity.runId,
       path,
       open: (ofChild) => openChild(ofChild, below),
     };

@@ -61,6 +61,7 @@ export function absentNote(tool: Tool, { line, column }: FacadeCall, path: strin
 /** Receives a tool's reports while its call runs. */
 export interface CallReporter {
   progress(record: CallRecord, message: unknown): void;
+  warn(record: CallRecord, message: unknown): void;
   output(record: CallRecord, text: unknown): void;
 }
 
@@ -107,10 +108,12 @@ export function callContext(
     scriptId,
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
     progress: (message) => reporter.progress(record, message),
+    warn: (message) => reporter.warn(record, message),
     output: detached === true ? (text) => reporter.output(record, text) : undefined,
     // defence: tasks-run-no-saved-scripts
     savedScripts: detached === true && savedScripts !== undefined ? { ...savedScripts, linked: [] } : savedScripts,
     maxOutputBytes: run.limits.maxToolOutputBytes,
+    queueWaitMs: run.limits.queueWaitMs,
     covers: record.approved?.covers,
     [READ_SIGNAL]: () => record.signal,
   };

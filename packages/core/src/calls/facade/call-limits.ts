@@ -98,7 +98,7 @@ export class EventLoopTurns {
     else work();
   }
 
-  /** Notes the characters of arguments or of a result that were read in this turn. */
+  /** Notes the characters of arguments or of a result that were read in this turn; infinite if their number is unknown. */
   use(units: number): void {
     if (units <= MAX_UNITS_IN_TURN || this.#isUsed) return;
     this.#isUsed = true;

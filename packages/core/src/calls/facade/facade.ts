@@ -48,6 +48,8 @@ export function createFacade(options: FacadeOptions): Facade {
   return new CallFacade(options);
 }
 
+/** Maximum characters of a tool's warning. */
+const MAX_WARNING_LENGTH = 2_000;
 const MAX_PROGRESS_LENGTH = 2_000;
 /** Maximum number of times that a call is asked about again because it changed after its approval. */
 const MAX_CHANGES = 3;
@@ -267,7 +269,7 @@ class CallFacade implements Facade, CallReporter {
   #askWith(record: CallRecord, value: JsonValue): void {
     record.inputJson = JSON.stringify(value);
     record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);
-    this.#table.move(record, 'deciding');
+    this.#moveTo(record, 'deciding');
     this.#askAbout(record);
   }
 
@@ -281,6 +283,7 @@ class CallFacade implements Facade, CallReporter {
     const startedAtMs = Math.max(0, this.#options.nowMs());
     const record = new CallRecord(call, tool, deepFreeze(input), inputJson, startedAtMs, deliver);
     this.#table.add(record);
+    this.#noteWaiting();
     return record;
   }
 
@@ -366,6 +369,13 @@ class CallFacade implements Facade, CallReporter {
     record.call.task?.addOutput(text);
   }
 
+  warn({ state, call }: CallRecord, message: unknown): void {
+    if (state !== 'executing' || typeof message !== 'string') return;
+    const { line, column } = call;
+    const text = message.slice(0, MAX_WARNING_LENGTH);
+    this.#options.listener.noteAdded?.({ severity: 'warning', code: 'tool-warning', message: text, line, column });
+  }
+
   progress(record: CallRecord, message: unknown): void {
     if (record.state !== 'executing' || record.abortReason !== undefined) return;
     const text = (typeof message === 'string' ? message : (JSON.stringify(message) ?? '')).slice(
@@ -432,9 +442,10 @@ class CallFacade implements Facade, CallReporter {
   #finishCompleted(record: CallRecord, result: unknown): void {
     if (record.isSettled) return;
     const checked = checkResult(record.tool, result, this.#options.context.limits);
+    // defence: refused-results-in-turns
+    this.#turns.use(checked.ok ? checked.json.length : Number.POSITIVE_INFINITY);
     if (checked.ok) {
       const { json, value } = checked;
-      this.#turns.use(json.length);
       const { services, context } = this.#options;
       // Instead of the result of a tool with `savedScript`, the script receives the result of the saved script.
       const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;
@@ -502,7 +513,7 @@ class CallFacade implements Facade, CallReporter {
     return call.detached === true ? this.#taskQueue : this.#queue;
   }
 
-  #moveTo(record: CallRecord, state: 'awaiting_approval' | 'over_budget' | 'queued'): void {
+  #moveTo(record: CallRecord, state: 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued'): void {
     this.#table.move(record, state);
     this.#noteWaiting();
   }

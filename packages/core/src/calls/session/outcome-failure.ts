@@ -1,5 +1,6 @@
 import {
   ERROR_TABLE,
+  interruptedByStore,
   scriptFailure,
   type CompiledScript,
   type ErrorCode,
@@ -9,6 +10,7 @@ import {
   type ScriptFailure,
   type ScriptPosition,
 } from '../../protocol/index.js';
+import { busyFailure } from '../../protocol/busy-failure.js';
 import { codeFrame } from '../../text/code-frame.js';
 import { missingNameAdvice } from '../../text/missing-names.js';
 import { mapGuestStack, placeText, type MappedStack } from './guest-stack.js';
@@ -22,6 +24,9 @@ export interface RejectedCall {
   position: ScriptPosition | undefined;
 }
 
+/** `full`: the script's journal has its maximum size. `taken`: another process has claimed the script. */
+export type Unwritten = 'failed' | 'full' | 'taken';
+
 export interface FailureSources {
   script: CompiledScript;
   limits: Limits;
@@ -31,7 +36,7 @@ export interface FailureSources {
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** The reason why the journal could not be written, if the failed write ended the script. */
-  readonly unwritten: 'failed' | 'taken' | undefined;
+  readonly unwritten: Unwritten | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
@@ -67,13 +72,7 @@ export function endFailure(end: FailingEnd, sources: FailureSources): ScriptFail
         sources.script,
       );
     case 'busy':
-      return scriptFailure(
-        'HarnessBusyError',
-        `No sandbox became free within ${end.waitedMs} ms. Send the script again.`,
-        {
-          metadata: { waitedMs: end.waitedMs },
-        },
-      );
+      return busyFailure('sandbox', end.waitedMs);
     case 'unrestorable':
       return scriptFailure(
         'SuspensionError',
@@ -95,12 +94,26 @@ export function endFailure(end: FailingEnd, sources: FailureSources): ScriptFail
 }
 
 /** Returns the failure of a script that is interrupted, as if its process had ended. */
-function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
-  const message =
-    why === 'taken'
-      ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.'
-      : 'The store of scripts failed, so the script was interrupted. Check the store, then call harness.recover(scriptId) to continue from the stored entries.';
-  return scriptFailure('StoreError', message, { metadata: facts });
+function unwrittenFailure(why: Unwritten, facts: FailureSources['facts']): ScriptFailure {
+  switch (why) {
+    case 'taken':
+      return scriptFailure(
+        'StoreError',
+        'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.',
+        { metadata: facts },
+      );
+    case 'full':
+      return scriptFailure(
+        'ScriptMemoryError',
+        "The script's stored results have reached their maximum size. Handle the data in smaller parts, in several scripts.",
+        { metadata: facts },
+      );
+    case 'failed':
+      return interruptedByStore(
+        'The store of scripts failed, so the script was interrupted. Its completed calls took effect. It can continue when the store accepts writes again.',
+        { metadata: facts },
+      );
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   ABORT_GRACE_MS,
   RunInterruption,
+  JournalFullError,
   StaleEpochError,
   type Diagnostic,
   type Operation,
@@ -17,6 +18,7 @@ import type { CallListener, CallResult, Facade } from '../facade/index.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { SessionEnd, SessionOptions, SessionScript } from './session-options.js';
 import { abortReasonAt, withoutRepairedReturn, endedOutcome, type EndedOutcome } from './session-outcome.js';
+import type { Unwritten } from './outcome-failure.js';
 import { CallJournal, SettlementQueue, Replay, ScriptTape } from './journal.js';
 import { CallNotes, ScriptOutput } from './script-output.js';
 import { EarlierCalls } from './earlier-calls.js';
@@ -51,6 +53,11 @@ interface CallParts {
   readonly calls: ScriptCalls;
 }
 
+function unwrittenBecause(error: unknown): Unwritten {
+  if (error instanceof StaleEpochError) return 'taken';
+  return error instanceof JournalFullError ? 'full' : 'failed';
+}
+
 /** Codes of failures that Toolscript or its store caused, and not the script. */
 const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
 
@@ -77,7 +84,7 @@ class ScriptSession implements CallListener {
   readonly #attempt: number;
   readonly #callPrefix: string;
   /** The reason why a write to the journal failed; undefined if no write failed. */
-  #unwritten: 'failed' | 'taken' | undefined;
+  #unwritten: Unwritten | undefined;
   /** Undefined until the first call. */
   #parts: CallParts | undefined;
   readonly #output: ScriptOutput;
@@ -429,7 +436,7 @@ class ScriptSession implements CallListener {
       return;
     }
     this.#run?.cancel('cancelled');
-    this.#unwritten = error instanceof StaleEpochError ? 'taken' : 'failed';
+    this.#unwritten = unwrittenBecause(error);
     void this.#finish({ type: 'internal', detail });
   }
 

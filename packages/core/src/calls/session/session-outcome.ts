@@ -10,7 +10,7 @@ import {
   type ScriptFailure,
   type SourcePosition,
 } from '../../protocol/index.js';
-import { endFailure, valueFault, type RejectedCall } from './outcome-failure.js';
+import { endFailure, valueFault, type FailureSources, type RejectedCall } from './outcome-failure.js';
 import type { ScriptOutput } from './script-output.js';
 import { mapGuestStack } from './guest-stack.js';
 
@@ -36,7 +36,7 @@ export interface OutcomeParts {
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** The reason why the journal could not be written, if the failed write ended the script. */
-  readonly unwritten: 'failed' | 'taken' | undefined;
+  readonly unwritten: FailureSources['unwritten'];
   output: ScriptOutput;
   /** The notes about the script's calls, which the host made when the script made the calls. */
   readonly notes: readonly Diagnostic[];

@@ -1,6 +1,7 @@
 import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
+import { hostedCallId } from '../hosted-pairs.js';
 import {
   wireArguments,
   wireCount,
@@ -200,8 +201,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
         block.item.correct({ native: block.members, success: hostedResult(block.members).success });
         return block.item.finish({}, hostedResult(block.members).output);
       case 'opaque':
-        block.item.correct({ native: withInput(block) });
-        return block.item.finish();
+        return finishOpaque(block);
     }
   }
 
@@ -243,6 +243,17 @@ function finishCode(block: Block): void {
     );
   block.item.correct({ native });
   block.item.finish({}, wireText(code));
+}
+
+/** A call whose input is truncated has not run, and cannot be sent back. */
+function finishOpaque(block: Block): void {
+  const native = withInput(block);
+  if (hostedCallId(native) !== undefined && !isMembers(native.input))
+    return block.item.cancel(
+      'The answer stopped before this call was complete, so the call did not run. Send the request again.',
+    );
+  block.item.correct({ native });
+  block.item.finish();
 }
 
 function textMembers({ members, citations }: Block): Members {

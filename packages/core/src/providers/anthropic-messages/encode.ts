@@ -1,8 +1,10 @@
-import { effortShape, nearestEffort, takesTemperature } from '../../protocol/known-models.js';
+import { bindsThinking, effortShape, nearestEffort, takesTemperature } from '../../protocol/known-models.js';
 import type { ModelPart, ModelTool } from '../../protocol/index.js';
 import {
   isNativeTo,
   isOfCode,
+  isOfOtherModel,
+  isReasoning,
   withoutLooseReasoning,
   type AnswerPart,
   type AnswerTurn,
@@ -13,6 +15,7 @@ import {
 import { argumentsOfText, toolInputSchema, isDirect, isForCode, nonNull, offersCode, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireName, objectJson, type Members } from '../wire-values.js';
+import { Prefix } from './prefix.js';
 
 /**
  * The request body of Anthropic Messages.
@@ -106,14 +109,23 @@ const CODE_EXECUTION = 'code_execution_20260120';
 const DEFAULT_MAX_TOKENS = 32_000;
 const MARK = { cache_control: { type: 'ephemeral' } } as const;
 
-export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}): MessagesBody {
+export function encodeMessages(prompt: Prompt, settings?: MessagesSettings): MessagesBody {
+  return messagesRequest(prompt, settings).body;
+}
+
+/** The body, and the hash of the prefix of its answer. */
+export function messagesRequest(
+  prompt: Prompt,
+  settings: MessagesSettings = {},
+): { body: MessagesBody; prefix: string } {
   const { tools = [], stopSequences = [], promptCache } = prompt;
   const marks = promptCache?.marks !== false;
   const maxTokens = prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS;
   const thinking = messagesThinking(prompt, maxTokens, settings);
   const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled';
-  const messages = prompt.turns.flatMap((turn) => turnMessages(turn, tools));
-  return {
+  const prefix = new Prefix(messagesSystem(prompt.system, false), messagesTools(tools, false));
+  const messages = prefixedMessages(prompt, prefix);
+  const body: MessagesBody = {
     model: prompt.model,
     max_tokens: maxTokens,
     ...messagesSystem(prompt.system, marks),
@@ -127,6 +139,25 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     ...nonNull({ container: prompt.container }),
     stream: true,
   };
+  return { body, prefix: prefix.hash };
+}
+
+/** The messages of the turns. Adds each message to the prefix of the later ones. */
+function prefixedMessages({ turns, tools = [], model }: Prompt, prefix: Prefix): MessagesMessage[] {
+  return turns.flatMap((turn) => {
+    const messages = turnMessages(
+      turn.type === 'answer' ? { ...turn, parts: readableParts(turn.parts, model, prefix.hash) } : turn,
+      tools,
+    );
+    for (const message of messages) prefix.add(message);
+    return messages;
+  });
+}
+
+/** The parts without thinking that the model cannot read. */
+function readableParts(parts: readonly AnswerPart[], model: string, prefix: string): readonly AnswerPart[] {
+  const isStale = (bound: unknown): boolean => bindsThinking(model) && bound !== undefined && bound !== prefix;
+  return parts.filter((part) => !isReasoning(part) || !(isStale(part.item.prefix) || isOfOtherModel(part.item, model)));
 }
 
 function isBlank(text: string | undefined): boolean {

@@ -2,6 +2,7 @@ import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index
 import { neverReasons } from '../../protocol/known-models.js';
 import {
   isNativeTo,
+  isOfOtherModel,
   type AnswerPart,
   type AnswerTurn,
   type Call,
@@ -118,11 +119,17 @@ function chatFunctionTool(tool: ModelTool): ChatTool {
   return { type: 'function', function: { name, description, parameters: { ...toolInputSchema(tool) } } };
 }
 
-function chatMessages({ turns, tools = [] }: Prompt, settings: ChatSettings): ChatMessage[] {
+/** The model that reads the request, and its tools. */
+interface Reader {
+  readonly model: string;
+  readonly tools: readonly ModelTool[];
+}
+
+function chatMessages({ turns, tools = [], model }: Prompt, settings: ChatSettings): ChatMessage[] {
   let { emptyReasoning } = settings;
   return turns.flatMap((turn) => {
     emptyReasoning ??= turn.type === 'answer' && turn.parts.some(hasReasoningContent) ? true : undefined;
-    return chatTurnMessages(turn, tools, { ...settings, ...nonNull({ emptyReasoning }) });
+    return chatTurnMessages(turn, { tools, model }, { ...settings, ...nonNull({ emptyReasoning }) });
   });
 }
 
@@ -134,7 +141,7 @@ function hasReasoningContent(part: AnswerPart): boolean {
   );
 }
 
-function chatTurnMessages(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
+function chatTurnMessages(turn: Turn, reader: Reader, settings: ChatSettings): ChatMessage[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
@@ -147,7 +154,7 @@ function chatTurnMessages(turn: Turn, tools: readonly ModelTool[], settings: Cha
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':
-      return answerMessages(turn, tools, settings);
+      return answerMessages(turn, reader, settings);
   }
 }
 
@@ -167,10 +174,10 @@ function chatPart(part: ModelPart): ChatPart {
 /** The answer, one tool message for each call, then content that tool messages cannot hold: images, script results. */
 function answerMessages(
   { parts, results, textResults }: AnswerTurn,
-  tools: readonly ModelTool[],
+  reader: Reader,
   settings: ChatSettings,
 ): ChatMessage[] {
-  const answer = chatAnswer(parts, tools, settings);
+  const answer = chatAnswer(parts, reader, settings);
   const following = [
     ...results.filter((result) => hasImages(result.parts)).flatMap(callImages),
     ...textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result)),
@@ -194,12 +201,12 @@ function callImages({ call, parts }: CallResult): ModelPart[] {
 /** The message of an answer; undefined for an empty answer. Reasoning alone counts as empty. */
 function chatAnswer(
   parts: readonly AnswerPart[],
-  tools: readonly ModelTool[],
+  { tools, model }: Reader,
   settings: ChatSettings,
 ): ChatAnswer | undefined {
   const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
   const calls = parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : []));
-  const reasoning = chatReasoning(parts, calls.length > 0, settings);
+  const reasoning = chatReasoning(parts, { model, callsTools: calls.length > 0 }, settings);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const text = texts.map((part) => part.text).join('\n\n');
   return {
@@ -221,14 +228,17 @@ function chatAnswerText(text: string, refusal: unknown): Pick<ChatAnswer, 'conte
 
 function chatReasoning(
   parts: readonly AnswerPart[],
-  callsTools: boolean,
+  { model, callsTools }: { readonly model: string; readonly callsTools: boolean },
   { echoReasoning = 'tool-turns', emptyReasoning = false }: ChatSettings,
 ): Pick<ChatAnswer, 'reasoning_content' | 'reasoning' | 'reasoning_details'> {
   if (echoReasoning === 'never') return {};
   const own = parts.flatMap((part) =>
     part.type === 'reasoning' && isNativeTo('openai-chat', part.item) ? [part.item] : [],
   );
-  const details = own.flatMap((item) => wireList(item.reasoning_details).filter(isMembers));
+  // The details may be sealed for their own model.
+  const details = own.flatMap((item) =>
+    isOfOtherModel(item, model) ? [] : wireList(item.reasoning_details).filter(isMembers),
+  );
   const texts = callsTools || echoReasoning === 'always';
   const joined = (name: 'reasoning_content' | 'reasoning'): string | undefined => {
     const said = own.flatMap((item) => wireText(item[name]) ?? []);

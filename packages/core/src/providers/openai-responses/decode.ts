@@ -19,6 +19,7 @@ import {
   responsesIncompleteReason,
   wireItemKind,
   kindOfDelta,
+  knownItem,
   nativeMembers,
   PARAGRAPH,
   textOfItem,
@@ -77,9 +78,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       case 'response.in_progress':
         return this.#start(wireMembers(event.response));
       case 'response.output_item.added':
-        return this.#announce(this.#itemIndex(event), wireMembers(event.item));
+        return this.#announce(this.#itemIndex(event), knownItem(wireMembers(event.item)));
       case 'response.output_item.done':
-        return this.#finish(this.#itemIndex(event), wireMembers(event.item));
+        return this.#finish(this.#itemIndex(event), knownItem(wireMembers(event.item)));
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
@@ -215,6 +216,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     const members = nativeMembers(item);
     if (item.status === 'incomplete') slot.item.finishCut(members, text);
     else slot.item.finish(members, text);
+    if (item.foreign_type !== undefined) this.#writer.report('UnsupportedCall', unsupportedCall(item.foreign_type));
   }
 
   #end(response: Members, status: string): void {
@@ -257,21 +259,27 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #finishItems(response: Members, stoppedEarly: boolean): void {
     const nothingIsDone = [...this.#slots.values()].every(({ done }) => !done);
-    for (const [index, item] of wireList(response.output).map(wireMembers).entries()) {
+    for (const [index, item] of wireList(response.output)
+      .map((item) => knownItem(wireMembers(item)))
+      .entries()) {
       const announced = this.#indexes.get(wireName(item.id) ?? '');
       if (announced !== undefined || nothingIsDone) this.#finish(announced ?? index, item);
     }
     for (const slot of this.#slots.values()) {
-      if (isHosted(slot)) {
+      if (isHosted(slot) || slot.kind === 'opaque') {
         slot.item.cancel('The answer stopped before this item was complete.');
         continue;
       }
-      const members = slot.kind === 'opaque' ? {} : nativeMembers(slot.announced);
+      const members = nativeMembers(slot.announced);
       // defence: plain-text-call-not-done
       if (stoppedEarly || members.native_type === 'custom_tool_call') slot.item.finishCut(members);
       else slot.item.finish(members);
     }
   }
+}
+
+function unsupportedCall(type: unknown): string {
+  return `The model made a call of the type "${String(type)}", which its client must execute and Toolscript does not know, so nothing ran. Do not offer this tool to the model.`;
 }
 
 function isHosted({ kind }: Slot): boolean {

@@ -2,6 +2,7 @@ import type { FunctionTool, ModelPart, ModelTool, ReasoningEffort } from '../../
 import {
   isNativeTo,
   isOfCode,
+  isOfOtherModel,
   withoutLooseReasoning,
   type AnswerPart,
   type AnswerTurn,
@@ -163,7 +164,7 @@ export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}
   return {
     model: prompt.model,
     ...nonNull({ instructions: prompt.system }),
-    input: prompt.turns.flatMap((turn) => turnInput(turn, store)),
+    input: prompt.turns.flatMap((turn) => turnInput(turn, { stored: store, model: prompt.model })),
     ...responsesTools(prompt),
     ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: modelTemperature(prompt) }),
     ...reasoningSettings(prompt, settings),
@@ -219,7 +220,13 @@ function codeMembers(tool: FunctionTool) {
   return { allowed_callers, ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }) };
 }
 
-function turnInput(turn: Turn, stored: boolean): ResponsesInput[] {
+/** The model of the request, and whether the service stores its answers. */
+interface InputOptions {
+  readonly model: string;
+  readonly stored: boolean;
+}
+
+function turnInput(turn: Turn, options: InputOptions): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
@@ -232,15 +239,15 @@ function turnInput(turn: Turn, stored: boolean): ResponsesInput[] {
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':
-      return answerInput(turn, stored);
+      return answerInput(turn, options);
   }
 }
 
 /** The items of the answer in order, then outputs in call order, then the results of scripts in text. */
-function answerInput({ parts, results, textResults }: AnswerTurn, stored: boolean): ResponsesInput[] {
+function answerInput({ parts, results, textResults }: AnswerTurn, options: InputOptions): ResponsesInput[] {
   const texts = textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result));
   return [
-    ...withoutLooseReasoning(parts).flatMap((part) => answerPartInput(part, stored)),
+    ...withoutLooseReasoning(parts).flatMap((part) => answerPartInput(part, options)),
     ...results.map(responsesCallOutput),
     ...(texts.length === 0 ? [] : [userMessage(texts)]),
   ];
@@ -255,12 +262,13 @@ function inputPart(part: ModelPart): InputPart {
   return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
 }
 
-function answerPartInput(part: AnswerPart, stored: boolean): ResponsesInput[] {
+function answerPartInput(part: AnswerPart, options: InputOptions): ResponsesInput[] {
+  const { stored } = options;
   switch (part.type) {
     case 'text':
       return textMessages(part, stored);
     case 'reasoning':
-      return reasoningInput(part.item, stored);
+      return reasoningInput(part.item, options);
     case 'hosted':
       return isNativeTo('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
     case 'call':
@@ -291,11 +299,16 @@ function textMessages({ text, item }: Extract<AnswerPart, { type: 'text' }>, sto
 
 /**
  * Reasoning that came through this format is sent back if the item has encrypted content, or the text of a server that
- * does not encrypt reasoning. Any other reasoning is omitted, because the service cannot use it.
+ * does not encrypt reasoning. Any other reasoning is omitted, because the service or the model cannot use it.
  */
-function reasoningInput(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
+function reasoningInput(
+  item: Extract<AnswerPart, { type: 'reasoning' }>['item'],
+  { stored, model }: InputOptions,
+): ResponsesInput[] {
   if (!isNativeTo('openai-responses', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueItem];
+  // A service that stores answers expects the neighbors of each item.
+  if (!stored && isOfOtherModel(item, model)) return [];
   const content = wireList(item.content_parts) as NonNullable<Reasoning['content']>;
   const encrypted = wireName(item.encrypted_content);
   if (encrypted === undefined && content.length === 0) return [];

@@ -3,11 +3,13 @@ import type { IncompleteReason } from '../answer-writer.js';
 import {
   wireArguments,
   wireCount,
+  wireJson,
   wireList,
   wireMembers,
   wireName,
   wireText,
   without,
+  withoutNulls,
   type Members,
 } from '../wire-values.js';
 
@@ -15,6 +17,49 @@ import {
  * Reads the OpenAI Responses API and compatible servers. Items are kept unchanged; these functions interpret them.
  * Source of the format: https://platform.openai.com/docs/api-reference/responses-streaming
  */
+
+/** The calls that the service itself executes, and completes within the item. */
+const HOSTED_CALLS: readonly unknown[] = [
+  'code_interpreter_call',
+  'file_search_call',
+  'image_generation_call',
+  'mcp_call',
+  'web_search_call',
+];
+
+/**
+ * Whether the item is a call that its client must execute, but that Toolscript does not know: a service refuses a
+ * request that contains such a call without its output. Source: the item types of `openai` 7.59.0. A call of an unknown
+ * type counts as one.
+ */
+function isForeignCall({ type, environment, execution }: Members): boolean {
+  switch (type) {
+    case 'function_call':
+    case 'custom_tool_call':
+      return false;
+    case 'mcp_approval_request':
+      return true;
+    case 'shell_call':
+      return wireMembers(environment).type !== 'container_reference';
+    case 'tool_search_call':
+      return execution === 'client';
+    default:
+      return wireText(type)?.endsWith('_call') === true && !HOSTED_CALLS.includes(type);
+  }
+}
+
+/** The item; a call of a type that Toolscript does not know becomes a call of a function with the name of its type. */
+export function knownItem(item: Members): Members {
+  if (!isForeignCall(item)) return item;
+  return {
+    type: 'function_call',
+    foreign_type: item.type,
+    name: item.type,
+    call_id: wireName(item.call_id) ?? item.id,
+    arguments: wireJson(without(item, 'type', 'id', 'call_id', 'status', 'caller', 'created_by')),
+    ...withoutNulls({ caller: item.caller, status: item.status }),
+  };
+}
 
 export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_output' | 'opaque';
 

@@ -1,5 +1,7 @@
+import { sha256 } from '../../text/crypto.js';
 import type { PlannedAnswer } from './planned-answer.js';
 import { Name } from './read-wire.js';
+import { isJsonObject } from '../wire-values.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 /** The last answer of the server, and the messages that it answered. */
@@ -20,9 +22,17 @@ interface LastAnswer {
 export class Judge {
   #frozen: string | undefined;
   #lastAnswer: LastAnswer | undefined;
+  /** The prefix to which each thinking block of Anthropic Messages is bound, by the block. */
+  readonly #prefixes = new Map<string, string>();
 
-  /** @throws Violation with a sentence for the author of the request. */
-  judge(request: SeenRequest): readonly SeenMessage[] {
+  /**
+   * `mayChange`: the request may change what precedes its new messages.
+   *
+   * @throws Violation with a sentence for the author of the request.
+   */
+  judge(request: SeenRequest, mayChange = false): readonly SeenMessage[] {
+    this.#checkBinding(request);
+    if (mayChange) this.#beginOver();
     this.#checkFrozen(request);
     const fresh = this.#newMessages(request.messages);
     if (this.#lastAnswer !== undefined) checkEcho(fresh, this.#lastAnswer);
@@ -37,7 +47,10 @@ export class Judge {
   }
 
   /** Starts an answer. The returned function marks it as fully delivered. */
-  answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
+  answering(request: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
+    const { messages } = request;
+    const prefix = prefixHashes(request).at(-1)!;
+    for (const part of echo) if (part.type === 'reasoning') this.#prefixes.set(part.blob, prefix);
     const given: LastAnswer = { messages, echo: withoutLooseReasoning(echo), whole: false };
     this.#lastAnswer = given;
     const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
@@ -49,6 +62,29 @@ export class Judge {
   /** Called if the next request does not contain the conversation so far. */
   beginAnew(): void {
     this.#lastAnswer = undefined;
+  }
+
+  #beginOver(): void {
+    this.beginAnew();
+    this.#frozen = undefined;
+  }
+
+  /**
+   * Source: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, as read on
+   * 2026-11-28.
+   */
+  #checkBinding(request: SeenRequest): void {
+    if (request.api !== 'anthropic-messages') return;
+    const hashes = prefixHashes(request);
+    for (const [index, { spoken }] of request.messages.entries()) {
+      const isMoved = (part: SpokenPart): boolean =>
+        part.type === 'reasoning' && (this.#prefixes.get(part.blob) ?? hashes[index]) !== hashes[index];
+      const block = spoken.findIndex(isMoved);
+      if (block !== -1)
+        throw new Violation(
+          `messages.${index}.content.${block}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation.`,
+        );
+    }
   }
 
   #checkFrozen({ frozen }: SeenRequest): void {
@@ -67,6 +103,13 @@ export class Judge {
       `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}. Send the earlier messages unchanged.`,
     );
   }
+}
+
+/** A hash of what precedes each message, and the answer: the system text, the tools and the earlier messages. */
+function prefixHashes({ frozen, messages }: SeenRequest): string[] {
+  const hashes = [sha256(frozen)];
+  for (const { json } of messages) hashes.push(sha256(hashes.at(-1) + json));
+  return hashes;
 }
 
 /** Services refuse a conversation with calls if the request offers no tools. The calls may name other tools. */
@@ -125,14 +168,12 @@ function isSame(said: SpokenPart, given: SpokenPart | undefined, whole: boolean)
 
 type SpokenCall = Extract<SpokenPart, { type: 'call' }>;
 
-/** A call whose name or id no request may contain comes back with legal ones. */
+/** A name, an id or arguments that no request may contain come back as legal ones. */
 function isSameCall(said: SpokenCall, given: SpokenCall): boolean {
-  const isEmpty = given.arguments.trim() === '' && said.arguments === '{}';
   return (
     (said.id === given.id || !Name.safeParse(given.id).success) &&
     (said.name === given.name || !Name.safeParse(given.name).success) &&
-    // The formats have no call without arguments: clients send an empty object.
-    (said.arguments === given.arguments || isEmpty)
+    (said.arguments === given.arguments || (!isJsonObject(given.arguments) && isJsonObject(said.arguments)))
   );
 }
 

@@ -51,11 +51,34 @@ const AnswerBlock = z.discriminatedUnion('type', [
 ]);
 type AnswerBlock = z.infer<typeof AnswerBlock>;
 
+const ToolUseId = z.string().regex(/^[\w-]+$/u);
+
+/** Calls of tools that the service runs, and their results. */
+const HostedCall = z.looseObject({
+  type: z.enum(['server_tool_use', 'mcp_tool_use']),
+  id: ToolUseId,
+  name: Name,
+  input: z.record(z.string(), z.unknown()),
+});
+const HostedResult = z.looseObject({
+  type: z.string().regex(/^(?!tool_result)\w+_tool_result$/u),
+  tool_use_id: ToolUseId,
+});
+const HostedBlock = z.union([HostedCall, HostedResult]);
+type HostedBlock = z.infer<typeof HostedBlock>;
+
+function isOwnBlock(block: AnswerBlock | HostedBlock): block is AnswerBlock {
+  return AnswerBlock.safeParse(block).success;
+}
+
 const UserBlock = z.discriminatedUnion('type', [Text, Image, Result]);
 
 const Message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: z.union([Visible, z.array(UserBlock).min(1)]) }),
-  z.strictObject({ role: z.literal('assistant'), content: z.union([Visible, z.array(AnswerBlock).min(1)]) }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z.union([Visible, z.array(z.union([AnswerBlock, HostedBlock])).min(1)]),
+  }),
 ]);
 type Message = z.infer<typeof Message>;
 
@@ -94,6 +117,7 @@ export function readMessages(value: unknown): SeenRequest {
   if (marks > MAX_MARKS) throw new Violation(`There are ${marks} cache marks; the maximum is ${MAX_MARKS}.`);
   if (body.thinking?.type === 'enabled' && body.thinking.budget_tokens >= body.max_tokens)
     throw new Violation('thinking.budget_tokens must be less than max_tokens.');
+  checkHostedPairs(body.messages);
   if (body.messages[0]?.role !== 'user') throw new Violation('The first message must be a user message.');
   return {
     api: 'anthropic-messages',
@@ -126,9 +150,26 @@ function toolResultIds(content: string | readonly z.infer<typeof UserBlock>[]): 
   return content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
 }
 
-function spokenBlocks(content: string | readonly AnswerBlock[]): SpokenPart[] {
+/** A hosted call has its result in its own message or a later one of the assistant, before the user speaks. */
+function checkHostedPairs(messages: readonly Message[]): void {
+  const open = new Set<string>();
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role === 'user' && open.size > 0)
+      throw new Violation(
+        `messages.${index - 1}: \`server_tool_use\` with id ${[...open][0]} has no result block. Send both or none.`,
+      );
+    if (role === 'user' || typeof content === 'string') continue;
+    for (const block of content) {
+      if ('tool_use_id' in block && !open.delete(String(block.tool_use_id)))
+        throw new Violation(`messages.${index}: the result of ${String(block.tool_use_id)} has no call before it.`);
+      if (block.type === 'server_tool_use' || block.type === 'mcp_tool_use') open.add(String(block.id));
+    }
+  }
+}
+
+function spokenBlocks(content: string | readonly (AnswerBlock | HostedBlock)[]): SpokenPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map((block): SpokenPart => {
+  return content.filter(isOwnBlock).map((block): SpokenPart => {
     switch (block.type) {
       case 'text':
         return { type: 'text', text: block.text };

@@ -68,6 +68,11 @@ const AnswerTurnSchema = z.strictObject({
    */
   begins_anew: z.boolean().default(false),
   /**
+   * Whether the request may change the system text, the tools and the earlier messages. It still must not contain
+   * thinking that is bound to what was changed.
+   */
+  changes_prefix: z.boolean().default(false),
+  /**
    * Whether the request is the only one of a conversation with its own system text and tools, such as that of
    * `agents.llm.chat`. The next request continues the main conversation.
    */

@@ -154,7 +154,7 @@ export class ScriptedEndpoint {
     const turn = this.#scenario.turns[this.#turns];
     if (turn?.type === 'answer' && turn.begins_anew) this.#judge.beginAnew();
     const judge = turn?.type === 'answer' && turn.aside ? new Judge() : this.#judge;
-    const fresh = judge.judge(request);
+    const fresh = judge.judge(request, turn?.type === 'answer' && turn.changes_prefix);
     if (turn === undefined)
       throw new Violation(`All ${this.#turns} turns of the scenario are used up. Add a turn for this request.`);
     if (turn.type === 'answer') {

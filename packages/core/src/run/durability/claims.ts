@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  interruptedByStore,
   scriptFailure,
   type Claim,
   type JournalContent,
@@ -207,5 +208,5 @@ export function notInProcess(scriptId: string): Refusal {
 function storeRefusal(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
   reportInternalError(services, scriptId, storeFailure(error));
   const message = 'The store failed, so nothing was done. Try again later.';
-  return { outcome: failedOutcome(scriptFailure('StoreError', message, { retryable: true }), scriptId), refused: true };
+  return { outcome: failedOutcome(interruptedByStore(message, { retryable: true }), scriptId), refused: true };
 }

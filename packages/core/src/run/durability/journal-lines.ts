@@ -1,4 +1,4 @@
-import type { Decision, JournalContent, Operation, Settlement, RunIdentity } from '../../protocol/index.js';
+import type { Decision, JournalContent, JsonValue, Operation, Settlement, RunIdentity } from '../../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../../calls/session/index.js';
 import { callIdIndex } from '../../calls/facade/index.js';
 import { sha256 } from '../../text/crypto.js';
@@ -212,6 +212,12 @@ class StoryReader {
     this.#intents.delete(callIndex);
     this.#endedCalls.set(callIndex, withResult(operation, settlement));
   }
+}
+
+/** Returns the call that a stored script makes. */
+export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): { name: string; input: JsonValue } {
+  const { call } = JSON.parse(contextJson) as { call: { path: string[]; args: JsonValue[] } };
+  return { name: call.path.join('.'), input: call.args[0] ?? {} };
 }
 
 /*

@@ -1,6 +1,7 @@
 import type {
   ApprovalRequest,
   HarnessStore,
+  JsonValue,
   JournalContent,
   ListQuery,
   LogEntry,
@@ -10,9 +11,10 @@ import type {
   StoredState,
   WaitingApproval,
 } from '../../protocol/index.js';
+import { StoreUnavailableError } from '../../protocol/index.js';
 import { inCallOrder } from '../../calls/facade/index.js';
-import { journalState, type JournalState } from './journal-lines.js';
-import type { DurabilityServices } from './services.js';
+import { journalState, storedCall, type JournalState } from './journal-lines.js';
+import { storeFailure, type DurabilityServices } from './services.js';
 import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
@@ -28,6 +30,8 @@ export interface KeptScript extends ListedScript {
  */
 export interface KeptScriptDetails extends KeptScript {
   source: string;
+  /** The structured call that the script makes. Undefined: the model wrote the script. */
+  call?: { readonly callId: string; readonly name: string; readonly input: JsonValue } | undefined;
   principal: string | undefined;
   startedAtMs: number;
   plan: readonly PlannedCall[];
@@ -80,6 +84,9 @@ export async function inspectScript(
     updatedAtMs: recorded?.updatedAtMs ?? 0,
     bytes: content.lines.reduce((sum, line) => sum + line.length, 0),
     source: recorded?.script.start.script.source ?? '',
+    ...(recorded?.callId === undefined
+      ? {}
+      : { call: { callId: recorded.callId, ...storedCall(recorded.script.start) } }),
     principal: recorded?.script.start.principal,
     startedAtMs: recorded?.startedAtMs ?? 0,
     plan: recorded?.script.start.script.plan ?? [],
@@ -169,6 +176,34 @@ async function removeNeededImages(store: HarnessStore, images: Set<string>): Pro
     for (const script of scripts) for (const name of script.images ?? []) images.delete(name);
     if (next === undefined) return;
     after = next;
+  }
+}
+
+/** Which scripts `scriptsOfRun` returns. */
+export interface ScriptsOfRunOptions {
+  readonly principal?: string | undefined;
+  /** The ids of scripts to leave out. */
+  readonly except?: ReadonlySet<string> | undefined;
+}
+
+/**
+ * The scripts that the store links to a run, in order of their starts. Rejects with a `StoreUnavailableError` if the
+ * store fails, because a process that does not know these scripts must not continue the run.
+ */
+export async function scriptsOfRun(
+  services: DurabilityServices,
+  runId: string,
+  { principal, except = new Set() }: ScriptsOfRunOptions = {},
+): Promise<readonly KeptScriptDetails[]> {
+  const { keeping } = services;
+  if (keeping === undefined) return [];
+  try {
+    const { scripts } = await keeping.leases.store.journal.list({ runId });
+    const others = scripts.filter((script) => script.principal === principal && !except.has(script.scriptId));
+    const found = await Promise.all(others.map(({ scriptId }) => inspectScript(services, scriptId)));
+    return found.filter((script) => script !== undefined).toSorted((one, other) => one.startedAtMs - other.startedAtMs);
+  } catch (error) {
+    throw new StoreUnavailableError(storeFailure(error), { cause: error });
   }
 }
 

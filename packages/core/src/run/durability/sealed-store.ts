@@ -42,6 +42,7 @@ export class SealedStore implements HarnessStore {
   readonly claim: ClaimStore;
   readonly journal: JournalStore;
   readonly images: ImageStore;
+  readonly isFlushed: boolean | undefined;
   readonly #store: HarnessStore;
   readonly #seal: SuspensionSeal;
   /** The scripts that this store has claimed, by id. */
@@ -52,6 +53,7 @@ export class SealedStore implements HarnessStore {
     this.#store = store;
     this.#seal = seal;
     this.images = store.images;
+    this.isFlushed = store.isFlushed;
     this.claim = {
       current: (scriptId) => claim.current(scriptId),
       take: (scriptId, fromEpoch, options) => this.#take(scriptId, fromEpoch, options),

@@ -22,8 +22,8 @@ export interface Keeping {
   readonly durability: Durability;
 }
 
-/** The thread and the owner of a script, for lists. */
-export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
+/** The thread, the run and the owner of a script, for lists. */
+export type ListedAs = Pick<ScriptStatus, 'threadId' | 'runId' | 'principal'>;
 
 /** The script that a journal belongs to. */
 interface JournalScript {
@@ -34,8 +34,9 @@ interface JournalScript {
   readonly callId?: string | undefined;
 }
 
-export function listedAs({ identity, principal }: Pick<RunContext, 'identity' | 'principal'>): ListedAs {
-  return { threadId: identity.threadId, principal };
+export function listedAs({ identity, principal, sink }: Pick<RunContext, 'identity' | 'principal' | 'sink'>): ListedAs {
+  const { runId, rootRunId = runId } = sink.identity ?? {};
+  return { threadId: identity.threadId, runId: rootRunId, principal };
 }
 
 /**
@@ -82,6 +83,10 @@ export class StoreJournal implements ScriptJournal {
 
   get epoch(): number {
     return this.#epoch;
+  }
+
+  get runId(): string | undefined {
+    return this.#listedAs.runId;
   }
 
   started(start: ScriptStart): void {

@@ -34,6 +34,8 @@ const HeaderSchema = z.strictObject({
   epoch: z.number().int().min(0),
   principal: z.string().optional(),
   threadId: z.string(),
+  /** The run of the script in the store. */
+  runId: z.string().optional(),
   /** The time of the suspension, in ms since 1970. */
   createdAtMs: z.number(),
   /** The names of the engine and the image that the script's memory needs. */
@@ -168,10 +170,21 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
 
 /** Returns the associated data. Its members have a fixed order, so that the order in a JSON text does not matter. */
 function associatedData(header: SuspensionHeader, keyId: string): Buffer {
-  const { kind, version, scriptId, epoch, principal, threadId, createdAtMs, images } = header;
+  const { kind, version, scriptId, epoch, principal, threadId, runId, createdAtMs, images } = header;
   // defence: header-is-sealed-in
   return Buffer.from(
-    JSON.stringify([kind, version, scriptId, epoch, principal ?? null, threadId, createdAtMs, images, keyId]),
+    JSON.stringify([
+      kind,
+      version,
+      scriptId,
+      epoch,
+      principal ?? null,
+      threadId,
+      runId ?? null,
+      createdAtMs,
+      images,
+      keyId,
+    ]),
   );
 }
 

@@ -112,6 +112,7 @@ export class PendingSuspension implements Sealable {
       epoch: this.#journal?.epoch ?? this.#epoch,
       principal: start.principal,
       threadId: this.#frame.identity.threadId,
+      runId: this.#journal?.runId,
       createdAtMs: Date.now(),
       images: [...(capture?.images ?? [])],
     };
@@ -153,12 +154,12 @@ export interface ClaimedScript {
 
 /** Returns the list entry of a suspended script. `decisions`: the decisions that were already made. */
 export function suspendedStatus(
-  { threadId, principal, images }: Pick<SuspensionHeader, 'threadId' | 'principal' | 'images'>,
+  { threadId, runId, principal, images }: Pick<SuspensionHeader, 'threadId' | 'runId' | 'principal' | 'images'>,
   requests: readonly ApprovalRequest[],
   decisions: StoredDecisions = {},
 ): ScriptStatus {
   const approvals = waitingApprovals(requests, decisions);
-  return { state: 'suspended', threadId, principal, approvals, images };
+  return { state: 'suspended', threadId, runId, principal, approvals, images };
 }
 
 /** Returns the list entries of requests. `decisions`: the decisions that were already made. */

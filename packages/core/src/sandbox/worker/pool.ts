@@ -11,6 +11,7 @@ import type {
   Settlement,
 } from '../../protocol/index.js';
 import { internalFault } from '../../protocol/internal-fault.js';
+import { FairQueue } from '../../protocol/fair-queue.js';
 import type { Defined } from '../../protocol/json.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
@@ -18,7 +19,7 @@ import { PROTOCOL_VERSION } from '../quickjs/image.js';
 import { LiveRun, RestorableImages, RunTable, sendRun, sendSettle, writeCapture } from './live-run.js';
 import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
 import type { CancelReason } from './link.js';
-import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane, WaitingRuns } from './scheduling.js';
+import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane } from './scheduling.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
@@ -59,7 +60,7 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #options: Defined<QuickJsOptions>;
   readonly #workers: WorkerRoster;
   readonly #runs = new RunTable<LiveRun>();
-  readonly #waiting: WaitingRuns<LiveRun>;
+  readonly #waiting: FairQueue<LiveRun>;
   /** Ended runs whose worker has not released them yet. */
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
   readonly #slowLane: SlowLane = new SlowLane({
@@ -95,7 +96,7 @@ export class QuickJsPool implements SandboxRuntime {
       onLost: (worker, culprit, detail) => this.#recover(worker, culprit, detail),
       hasOneRun: () => this.#runs.size === 1,
     });
-    this.#waiting = new WaitingRuns(this.#options.maxWaiting);
+    this.#waiting = new FairQueue(this.#options.maxWaiting);
     this.#images = new RestorableImages(this.#options.maxMemoryMb);
     this.#budget = new MemoryBudget(this.#options.maxPoolBytes, () => this.#grownBytes());
   }
@@ -259,10 +260,10 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #wait(run: LiveRun): void {
-    const { queueWaitMs } = run.job.limits;
-    const since = performance.now();
-    const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
-    if (!this.#waiting.add(run, run.job.principal, queueWaitMs, busy)) queueMicrotask(busy);
+    const { principal, limits } = run.job;
+    this.#waiting.add(run, { principal, waitMs: limits.queueWaitMs }, (waitedMs) =>
+      this.#end(run, { type: 'busy', waitedMs }),
+    );
     this.warm().catch((error: unknown) =>
       this.#end(run, {
         type: 'internal',

@@ -1,48 +1,7 @@
 import { totalmem } from 'node:os';
-import { MAX_TIMER_MS } from '../../protocol/index.js';
 import { FairQueue } from '../../protocol/fair-queue.js';
 import type { LiveRun } from './live-run.js';
 import type { WorkerThread } from './worker-thread.js';
-
-/** Runs that wait for a free sandbox, each for a limited time. */
-export class WaitingRuns<Run> {
-  readonly #queue = new FairQueue<Run>();
-  readonly #timers = new Map<Run, NodeJS.Timeout>();
-
-  constructor(readonly capacity: number) {}
-
-  get size(): number {
-    return this.#queue.size;
-  }
-
-  /**
-   * Adds a run. Returns false if the queue is full. `onExpired` is called after `waitMs` if the run is still in the
-   * queue; the run stays in the queue.
-   */
-  add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
-    // defence: queue-is-bounded
-    if (this.size >= this.capacity) return false;
-    this.#queue.add(run, principal);
-    this.#timers.set(run, setTimeout(onExpired, waitMs));
-    return true;
-  }
-
-  /** The run whose turn it is. */
-  peek(): Run | undefined {
-    return this.#queue.peek();
-  }
-
-  /** The first run, in the order of turns, that fits. */
-  find(fits: (run: Run) => boolean): Run | undefined {
-    return this.#queue.find(fits);
-  }
-
-  remove(run: Run): void {
-    this.#queue.remove(run);
-    clearTimeout(this.#timers.get(run));
-    this.#timers.delete(run);
-  }
-}
 
 /** Bytes of a sandbox whose script has just started: 1.03 MB (measured), plus the heap that most scripts add. */
 export const SANDBOX_BYTES = 1_310_720;
@@ -128,7 +87,8 @@ interface SlowLaneHost {
  */
 export class SlowLane {
   readonly #host: SlowLaneHost;
-  readonly #turns = new WaitingRuns<LiveRun>(Number.POSITIVE_INFINITY);
+  /** Each run here has a sandbox's memory in the pool's budget, which bounds the queue. */
+  readonly #turns = new FairQueue<LiveRun>(Number.POSITIVE_INFINITY);
   readonly #active = new Map<WorkerThread, LiveRun>();
 
   constructor(host: SlowLaneHost) {
@@ -136,14 +96,10 @@ export class SlowLane {
   }
 
   want(run: LiveRun): void {
-    const since = performance.now();
-    const { queueWaitMs } = run.job.limits;
-    const waitMs = isNew(run) ? queueWaitMs : Math.min(MAX_TIMER_MS, run.wallMs + queueWaitMs);
-    // defence: slow-lane-has-a-clock
-    this.#turns.add(run, run.job.principal, waitMs, () => {
-      this.#turns.remove(run);
-      this.#host.expire(run, Math.round(performance.now() - since));
-    });
+    const { principal, limits } = run.job;
+    const { queueWaitMs } = limits;
+    const waitMs = isNew(run) ? queueWaitMs : run.wallMs + queueWaitMs;
+    this.#turns.add(run, { principal, waitMs }, (waitedMs) => this.#host.expire(run, waitedMs));
     this.serve();
   }
 

@@ -339,7 +339,7 @@ const TOO_MANY = /but got [1-9]/u;
 
 /** Types about which TypeScript knows less than the script. */
 const UNCERTAIN_TYPE =
-  /^(\{\}|never|object|Error|Function|unknown|undefined|null|void|Object|globalThis|PromiseSettledResult<.*|.*__proto__.*)$/u;
+  /^(\{\}|never|object|Error|Function|unknown|undefined|null|void|Object|globalThis|PromiseSettledResult<.*|.*__proto__.*)$/su;
 /** Members that every object has, and that a schema may define with another type. */
 const INHERITED_MEMBER =
   /^Types of property '(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)' are/u;

@@ -75,7 +75,7 @@ export function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly st
 export function mismatchedTypes(sentences: readonly string[]): Mismatch[] {
   return sentences.flatMap((sentence) => {
     const match =
-      /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(
+      /^(?:Type|Argument of type) '((?:[^']|'(?=[^\s.,)]))+)' is not assignable to (?:type|parameter of type) '((?:[^']|'(?=[^\s.,)]))+)'(?:\.|$)/u.exec(
         sentence,
       );
     return match === null ? [] : [{ from: match[1] as string, to: match[2] as string }];
@@ -84,15 +84,17 @@ export function mismatchedTypes(sentences: readonly string[]): Mismatch[] {
 
 export function missingNames(sentence: string): string[] {
   const one = /^Property '([^']+)' is missing/u.exec(sentence)?.[1];
-  const list = / is missing the following properties from type .*: ([\w$, ]+)/su.exec(sentence)?.[1];
-  return one === undefined ? (list ?? '').split(', ') : [one];
+  if (one !== undefined) return [one];
+  if (!sentence.includes(' is missing the following properties from type ')) return [''];
+  return (/^[\w$, ]*/u.exec(sentence.slice(sentence.lastIndexOf(': ') + 2))?.[0] ?? '').split(', ');
 }
 
 /** The type that lacks members according to a sentence. */
 export function incompleteType(sentence: string): string | undefined {
   const match =
-    /^Property '.+?' is missing in type '(.+)' but required in type/su.exec(sentence) ??
-    /^Type '(.+)' is missing the following properties from type/su.exec(sentence);
+    /^Property '(?:[^']|'(?=[^\s.,)]))+' is missing in type '((?:[^']|'(?=[^\s.,)]))+)' but required in type/u.exec(
+      sentence,
+    ) ?? /^Type '(.+)' is missing the following properties from type/su.exec(sentence);
   return match?.[1];
 }
 

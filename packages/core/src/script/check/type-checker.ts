@@ -1,3 +1,6 @@
+import { busyFailure } from '../../protocol/busy-failure.js';
+import { scriptFailure, type ScriptFailure } from '../../protocol/errors.js';
+import type { Turn } from '../../protocol/fair-queue.js';
 import { showHidden } from '../../protocol/invisible.js';
 import { identifierName } from '../../text/identifier-name.js';
 import { missingNameAdvice } from '../../text/missing-names.js';
@@ -17,7 +20,7 @@ export interface TypeChecker {
   /** Checkers with equal keys give equal results. The key is part of a compiled script's cache key. */
   readonly key: string;
   /** Runs TypeScript. Never rejects. `source` is the script after repairs. Checks of several principals take turns. */
-  check(source: string, principal?: string): Promise<CheckAnswer>;
+  check(source: string, turn: Turn): Promise<CheckAnswer>;
   /** Judges TypeScript's answer about the script. Offsets refer to `source`. */
   judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
   /** Starts the process for which the first check would otherwise wait. */
@@ -25,10 +28,12 @@ export interface TypeChecker {
 }
 
 export interface TypeCheck extends TypeReport {
-  /** Whether TypeScript checked the script. Otherwise a finding contains the reason. */
+  /** Whether TypeScript checked the script. Otherwise a finding, or the refusal, contains the reason. */
   readonly isChecked: boolean;
-  /** Whether the result may be cached: false if no process could run the check. */
+  /** Whether the result may be cached: false if no process could run the check, or was free for it. */
   readonly isFinal: boolean;
+  /** The failure of a script whose types could not be checked, although there is a checker. */
+  readonly refusal?: ScriptFailure | undefined;
 }
 
 export interface TypeCheckerOptions {
@@ -57,7 +62,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   return {
     key,
     warm: () => (warming ??= pool.warm(toolSet)),
-    check: (source, principal) => pool.check(toolSet, HEAD + withoutLoneSurrogates(source) + TAIL, principal),
+    check: (source, turn) => pool.check(toolSet, HEAD + withoutLoneSurrogates(source) + TAIL, turn),
     judge(answer, source, facts) {
       const context = {
         facts,
@@ -72,9 +77,12 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
       // Without TypeScript's answer, only known arguments can be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softenedReport(report) : report;
-      const isFinal = answer.type !== 'unavailable';
-      if (answer.type === 'checked') return { isChecked: true, isFinal, findings, hint };
-      return { isChecked: false, isFinal, findings: [uncheckedFinding(answer), ...findings], hint };
+      if (answer.type === 'checked') return { isChecked: true, isFinal: true, findings, hint };
+      const unchecked = { isChecked: false, isFinal: answer.type === 'slow', hint };
+      // defence: never-unchecked
+      if (mode === 'error' && answer.type !== 'unavailable')
+        return { ...unchecked, findings, refusal: uncheckedFailure(answer) };
+      return { ...unchecked, findings: [uncheckedFinding(answer), ...findings] };
     },
   };
 }
@@ -99,12 +107,25 @@ function withoutLoneSurrogates(source: string): string {
   return source.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-function uncheckedFinding(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): Finding {
-  const message =
-    answer.type === 'slow'
-      ? 'The script was not type-checked, because the check took too long. Split the script into shorter ones.'
-      : 'The script was not type-checked, because no type checker is available. The log of the host contains the reason.';
-  return { severity: 'info', code: `typecheck-${answer.type}`, message, offset: 0 };
+type Unchecked = Exclude<CheckAnswer['type'], 'checked'>;
+
+const UNCHECKED: Record<Unchecked, string> = {
+  slow: 'its types take too long to check. Simplify its types',
+  busy: 'the type checker was busy',
+  unavailable: 'no type checker is available. The log of the host contains the reason',
+};
+
+function uncheckedFinding({ type }: { type: Unchecked }): Finding {
+  const message = `The script was not type-checked, because ${UNCHECKED[type]}.`;
+  return { severity: 'info', code: `typecheck-${type}`, message, offset: 0 };
+}
+
+function uncheckedFailure(answer: Extract<CheckAnswer, { type: 'slow' | 'busy' }>): ScriptFailure {
+  if (answer.type === 'busy') return busyFailure('type checker', answer.waitedMs);
+  return scriptFailure('ScriptTypeError', 'The types of this script take too long to check, so nothing has run.', {
+    hint: 'Use simpler types, without recursion and large unions, or split the script into shorter ones.',
+    metadata: { rule: 'typecheck-slow', rules: ['typecheck-slow'] },
+  });
 }
 
 function softenedReport({ findings }: TypeReport): TypeReport {
@@ -144,6 +165,7 @@ const MAX_SENTENCES = 3;
 const MAX_SENTENCE = 300;
 const MAX_SIGNATURE = 600;
 const MAX_NAMES = 5;
+const MAX_PATH = 500;
 
 /** A diagnostic to report. */
 interface WeighedDiagnostic {
@@ -330,7 +352,10 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
 
 /** The names between `tools` and the name that begins at the offset. */
 function namespaceBefore(offset: number, source: string): string {
-  const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
+  const path =
+    /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(
+      source.slice(Math.max(0, offset - MAX_PATH), offset),
+    )?.[1] ?? '';
   return path.replace(/[\s!]/gu, '').slice(1);
 }
 

@@ -9,6 +9,7 @@ import { insertedRanges, LineIndex, originalOffset } from '../syntax/source-text
 import type { Finding } from '../analyse/findings.js';
 import { findGrowth, type Growth } from './growth.js';
 import { findMissingImplementations, findUnknownTools } from '../analyse/known-names.js';
+import { findInexactIntegers } from '../analyse/inexact-integers.js';
 import { findBadPatterns } from '../analyse/patterns.js';
 import { planCalls } from '../analyse/plan.js';
 import { findViolations } from '../analyse/policy.js';
@@ -61,6 +62,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findCallbacksWithoutValue(script.index, toolNames ?? []),
     ...findLostValues(script.index),
     ...findMissingImplementations(script.index),
+    ...findInexactIntegers(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
   // A construct that no author can intend is an error in a type-checked script, and a warning in any other script.

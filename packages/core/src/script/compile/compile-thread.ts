@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads';
-import { FairQueue } from '../../protocol/fair-queue.js';
+import { FairQueue, type Turn } from '../../protocol/fair-queue.js';
 import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
 
 /**
  * Manages one worker thread that parses, and its replacements.
  *
- * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue, in which principals
- * take turns, and are sent one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned: native
- * code cannot be interrupted, and the thread ends when that code returns. While too many abandoned threads are alive,
- * no thread is started, and jobs end with the result `busy`.
+ * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one fair queue, and are
+ * sent one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned:
+ * native code cannot be interrupted, and the thread ends when that code returns. While too many abandoned threads are
+ * alive, no thread is started, and jobs end with the result `busy`.
  *
  * The thread keeps the process alive only while the thread starts or handles a job.
  */
@@ -29,11 +29,14 @@ export class CompileThread {
     return this.#restarts;
   }
 
-  /** Never rejects. */
-  run(request: CompileRequest, principal?: string): Promise<ThreadResult> {
+  /** Never rejects. The time in which the thread starts does not count as a wait. */
+  run(request: CompileRequest, { principal, waitMs }: Turn): Promise<ThreadResult> {
     return new Promise((resolve) => {
       if (this.#state.name === 'closed') return resolve({ type: 'closed' });
-      this.#queue.add({ request, resolve }, principal);
+      const startMs = this.#state.name === 'none' || this.#state.name === 'starting' ? START_MS : 0;
+      this.#queue.add({ request, resolve }, { principal, waitMs: waitMs + startMs }, (waitedMs) =>
+        resolve({ type: 'late', waitedMs }),
+      );
       this.#advance();
     });
   }
@@ -189,6 +192,8 @@ export type ThreadResult =
   | { readonly type: 'memory' }
   /** Too many threads are still busy with jobs that missed their deadline. */
   | { readonly type: 'busy' }
+  /** The job got no turn in time, or too many jobs waited. */
+  | { readonly type: 'late'; readonly waitedMs: number }
   | { readonly type: 'closed' }
   | { readonly type: 'broken'; readonly detail: string };
 

@@ -1,5 +1,6 @@
 import { coreFile } from '../../files/core-files.js';
 import {
+  DEFAULT_LIMITS,
   scriptFailure,
   SOURCE_CEILING_BYTES,
   ToolscriptUsageError,
@@ -12,6 +13,7 @@ import {
   type StoredScript,
 } from '../../protocol/index.js';
 import { codeFrame } from '../../text/code-frame.js';
+import { busyFailure } from '../../protocol/busy-failure.js';
 import { deepFreeze } from '../../protocol/json.js';
 import { sha256 } from '../../text/crypto.js';
 import type { CompileAnswer } from './compile-messages.js';
@@ -40,6 +42,8 @@ export interface CompileOptions {
   readonly typeChecker?: TypeChecker | undefined;
   /** Scripts of several principals take turns. */
   readonly principal?: string | undefined;
+  /** Maximum time to wait for a turn, in ms: for the compiler, and for the type checker. Default: the default limit. */
+  readonly queueWaitMs?: number | undefined;
 }
 
 export interface CompilerStats {
@@ -59,7 +63,7 @@ export interface Compiler {
    * Failures of the script: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError. Failures of the
    * compiler itself: ScriptCancelledError if it was closed, HarnessBusyError, HarnessInternalError. The cache does not
    * store failures of the compiler, a missed deadline, a lack of memory, or the result of a script for which no type
-   * checker was available.
+   * checker was available or free.
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
   /** Starts the worker thread ahead of time. Resolves when the worker thread has started or could not be started. */
@@ -99,9 +103,19 @@ class ThreadedCompiler implements Compiler {
     const key = cacheKey(source, options);
     const cached = this.#cache.get(key);
     if (cached !== undefined) return this.#hit(cached);
-    const pending = this.#pending.get(key);
+    // A principal does not wait for the turn of another one, even with the same source.
+    // defence: own-turn-for-the-same-source
+    const turnKey = `${options.principal ?? ''}\u0000${key}`;
+    const pending = this.#pending.get(turnKey);
     if (pending !== undefined) return this.#hit(await pending);
-    return this.#miss(key, source, options);
+    this.#misses++;
+    const work = this.#work(key, source, options);
+    this.#pending.set(turnKey, work);
+    try {
+      return await work;
+    } finally {
+      this.#pending.delete(turnKey);
+    }
   }
 
   warm(): Promise<void> {
@@ -123,23 +137,13 @@ class ThreadedCompiler implements Compiler {
     return result.cacheHit ? result : { ...result, cacheHit: true };
   }
 
-  async #miss(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
-    this.#misses++;
-    const work = this.#work(key, source, options);
-    this.#pending.set(key, work);
-    try {
-      return await work;
-    } finally {
-      this.#pending.delete(key);
-    }
-  }
-
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
-    const { toolNames, typeChecker, principal } = options;
+    const { toolNames, typeChecker, principal, queueWaitMs = DEFAULT_LIMITS.queueWaitMs } = options;
+    const turn = { principal, waitMs: queueWaitMs };
     // The type checker runs in parallel with the compiler's worker thread. This early check is wasted if the script
     // needs repairs, but most scripts need none.
-    const early = typeChecker?.check(source, principal);
-    const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined }, principal);
+    const early = typeChecker?.check(source, turn);
+    const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined }, turn);
     if (result.type === 'broken')
       this.#onInternalError?.(
         `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
@@ -154,9 +158,12 @@ class ThreadedCompiler implements Compiler {
         cacheHit: false,
       });
     const repaired = applyLayers(source, answer.layers);
-    const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired, principal));
+    const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired, turn));
     const checked = typeChecker.judge(found, repaired, answer.facts);
-    const compiled = withTypes(source, answer, checked);
+    const compiled =
+      checked.refusal === undefined
+        ? withTypes(source, answer, checked)
+        : rejectedResult(checked.refusal, answer.diagnostics);
     return checked.isFinal ? this.#cacheResult(key, compiled) : compiled;
   }
 
@@ -250,12 +257,14 @@ function cacheKey(source: string, { language, toolNames, typeChecker }: CompileO
   return `${language}${checked}\u0001${names}\u0000${source}`;
 }
 
-function threadFailure({ type }: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
+function threadFailure(result: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
+  const { type } = result;
+  if (type === 'late') return busyFailure('compiler', result.waitedMs);
   const { code, message, hint } = THREAD_FAILURES[type];
   return scriptFailure(code, message, { phase: 'parsing', hint });
 }
 
-type ThreadFailure = Exclude<ThreadResult['type'], 'answer'>;
+type ThreadFailure = Exclude<ThreadResult['type'], 'answer' | 'late'>;
 
 const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string; hint?: string | undefined }> = {
   deadline: {

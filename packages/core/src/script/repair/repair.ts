@@ -150,7 +150,7 @@ function withoutProse(draft: Draft): Draft | undefined {
   return next(draft, replacement(draft.text, text), note('repair-prose', message, first.index));
 }
 
-const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]*=|[;{}()]\s*$/mu;
+const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]{0,200}=|[;{}()]\s*$/mu;
 
 /**
  * Whether the text around a fence is prose. A fence inside a string or a comment does not delimit the script, and the

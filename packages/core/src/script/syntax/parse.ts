@@ -112,7 +112,7 @@ function explain(error: OxcError, text: string, offset: number): { message: stri
     };
   }
   if (message.includes('but found `EOF`') || (message.startsWith('Unexpected token') && rest.trim() === '')) {
-    const expected = /Expected (.*) but found `EOF`/.exec(message)?.[1];
+    const expected = /^Expected (.*) but found `EOF`/.exec(message)?.[1];
     return {
       message: `The script ends too early${expected === undefined ? '' : `: ${expected} is missing`}.`,
       hint: 'Close every bracket, string and template, and send the whole script.',

@@ -16,6 +16,8 @@ export interface SyntaxIndex {
   readonly patterns: readonly Visit[];
   /** Regular expressions that Node cannot compile. */
   readonly badPatterns: readonly Visit[];
+  /** Integers that a number cannot hold exactly. */
+  readonly inexactIntegers: readonly NodeOf<'Literal'>[];
   readonly enums: readonly NodeOf<'TSEnumDeclaration'>[];
   readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
   /** The number of identifiers of all kinds, including the names of members and types. */
@@ -48,6 +50,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
     methods: new Map(),
     patterns: [],
     badPatterns: [],
+    inexactIntegers: [],
     enums: [],
     namespaces: [],
     identifierCount: 0,
@@ -57,6 +60,12 @@ export function indexSyntax(program: Program): SyntaxIndex {
   };
   walk(program, (visit) => indexVisit(index, visit));
   return index;
+}
+
+function isInexactInteger({ value, raw }: NodeOf<'Literal'>): boolean {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isInteger(value)) return false;
+  const digits = raw?.replaceAll('_', '') ?? '';
+  return /^\d+$/u.test(digits) && BigInt(digits) !== BigInt(value);
 }
 
 function indexVisit(index: Mutable<SyntaxIndex>, visit: Visit): void {
@@ -93,6 +102,7 @@ function indexVisit(index: Mutable<SyntaxIndex>, visit: Visit): void {
       break;
     case 'Literal':
       if ('regex' in visit.node && visit.node.value === null) index.badPatterns.push(visit);
+      if (isInexactInteger(visit.node)) index.inexactIntegers.push(visit.node);
       break;
     case 'TSEnumDeclaration':
       index.enums.push(visit.node);

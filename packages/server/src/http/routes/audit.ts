@@ -1,5 +1,4 @@
 import { present } from '@toolscript/core/internal';
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -7,6 +6,7 @@ import { hasScope, entryPrincipal, type AuditFilter, type Caller, type ServiceAu
 import { ProblemError } from '../problems.js';
 import { AuditEntrySchema, IdSchema, ListQuerySchema, pageSchema } from '../schemas.js';
 import type { Service } from '../service.js';
+import { sendSlices } from '../text-slices.js';
 
 const AuditQuerySchema = ListQuerySchema.extend({
   principal: z.string().min(1).max(256).optional(),
@@ -62,9 +62,6 @@ function exportLines(reply: FastifyReply, entries: AsyncIterable<ServiceAuditEnt
   const lines = async function* () {
     for await (const entry of entries) yield `${JSON.stringify(entryView(entry))}\n`;
   };
-  return reply
-    .type('application/jsonl; charset=utf-8')
-    .header('content-disposition', 'attachment; filename="audit.jsonl"')
-    .serializer((body: unknown) => body as string)
-    .send(Readable.from(lines())) as never;
+  reply.header('content-disposition', 'attachment; filename="audit.jsonl"');
+  return sendSlices(reply, lines(), 'application/jsonl; charset=utf-8');
 }

@@ -1,8 +1,8 @@
-import { collectImages, foldResponse, resolveImages } from '@toolscript/core/history';
+import { collectImages, foldResponseAsync, resolveImages } from '@toolscript/core/history';
 import type { ImagePart, OutputItem, Run } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { allEvents } from '@toolscript/service';
+import { storedEvents } from '@toolscript/service';
 import { notFoundProblem, ProblemError } from '../problems.js';
 import { IdSchema } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -50,7 +50,7 @@ async function namedImage(
   { runId }: Run,
   sha256: string,
 ): Promise<{ items: readonly OutputItem[]; image: ImagePart | undefined }> {
-  const items = foldResponse(await allEvents(stores, runId)).output_items;
+  const items = (await foldResponseAsync(storedEvents(stores, runId))).output_items;
   const named = items.flatMap((item) => collectImages([item]).images);
   return { items, image: named.find((image) => image.sha256 === sha256) };
 }

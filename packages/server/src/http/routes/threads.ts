@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { present } from '@toolscript/core/internal';
 import type { Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -9,6 +8,7 @@ import { LongAnswers } from '../long-answers.js';
 import { notFoundProblem } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageSchema, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
+import { sendSlices } from '../text-slices.js';
 import { threadText } from '../thread-text.js';
 import { threadView } from '../views.js';
 
@@ -62,10 +62,7 @@ function readingRoutes(app: Routes, service: Service): void {
       const { operations } = request.query;
       const text = threadText(threads, await ownThread(service, request), { operations, longAnswers });
       service.streams.addResponse(request.caller, reply);
-      return reply
-        .type('application/json; charset=utf-8')
-        .serializer((body: unknown) => body as string)
-        .send(Readable.from(text) as never);
+      return sendSlices(reply, text);
     },
   });
 }

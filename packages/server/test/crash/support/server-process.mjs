@@ -117,7 +117,12 @@ const database = await openDatabase(store ?? `libsql:${join(folder, 'toolscript.
 const { stores } = database;
 const events = eventsUrl === undefined ? database.log : await openEventLog(eventsUrl);
 const files = database.scripts ?? fileStore(join(folder, 'scripts'));
-const scripts = { claim: watched(files.claim), journal: watched(files.journal), images: watched(files.images) };
+const scripts = {
+  claim: watched(files.claim),
+  journal: watched(files.journal),
+  images: watched(files.images),
+  isFlushed: files.isFlushed,
+};
 const agents = new HarnessAgents({
   agents: [
     { slug: 'caller', carrier: 'tool', functions: 'all' },

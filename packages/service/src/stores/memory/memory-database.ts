@@ -116,7 +116,10 @@ export class MemoryDatabase {
 
   /** Moves the run to a state in which no worker holds it. */
   leave(record: RunRecord, change: Partial<Run>): void {
+    const { leftBy = record.run.owner } = record.run;
     Object.assign(record.run, change, { updatedAt: this.now() });
+    if (change.state === 'queued' && leftBy !== undefined) Object.assign(record.run, { leftBy });
+    else delete record.run.leftBy;
     delete record.run.owner;
     delete record.run.leaseExpiresAt;
     this.touch(record.run.threadId);

@@ -70,7 +70,10 @@ export class MemoryRuns implements RunStore {
     );
     const record = runId === undefined ? this.#fairest(candidates, maxPerPrincipal) : candidates[0];
     if (record === undefined) return undefined;
-    if (record.run.state === 'running') record.run.reason = 'interrupted';
+    if (record.run.state === 'running') {
+      record.run.reason = 'interrupted';
+      record.run.leftBy ??= record.run.owner;
+    }
     if (record.run.state === 'suspended') record.run.reason = 'resumed';
     this.#hold(record, lease);
     const decided = this.database

@@ -41,6 +41,7 @@ export const MIGRATIONS: readonly string[] = [
     owner TEXT,
     lease_ms BIGINT,
     lease_expires_at BIGINT,
+    left_by TEXT,
     cancel_requested_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -136,6 +137,7 @@ export const MIGRATIONS: readonly string[] = [
     lease_expires_at BIGINT NOT NULL,
     state TEXT NOT NULL,
     thread_id TEXT,
+    run_id TEXT,
     principal TEXT,
     status TEXT NOT NULL,
     slot TEXT,
@@ -148,6 +150,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX scripts_by_time ON scripts (updated_at, script_id);
   CREATE INDEX scripts_of_state ON scripts (state, updated_at, script_id);
   CREATE INDEX scripts_of_thread ON scripts (left(thread_id, 200), updated_at, script_id);
+  CREATE INDEX scripts_of_run ON scripts (left(run_id, 200));
   CREATE INDEX scripts_of_principal ON scripts (left(principal, 200), updated_at, script_id);
 
   CREATE TABLE script_lines (

@@ -60,13 +60,15 @@ export function storedLines(lines: readonly string[]): { text: string; bytes: nu
   return { text, bytes: lines.length === 0 ? 0 : Buffer.byteLength(text) };
 }
 
-export const statusChange = ', state = :state, thread_id = :threadId, principal = :principal, status = :status';
+export const statusChange =
+  ', state = :state, thread_id = :threadId, run_id = :runId, principal = :principal, status = :status';
 
 export function statusParameters(status: ScriptStatus): Parameters {
-  const { state, threadId, principal } = status;
+  const { state, threadId, runId, principal } = status;
   return {
     state,
     threadId: encodeOptional(threadId),
+    runId: encodeOptional(runId),
     principal: encodeOptional(principal),
     status: encode(status),
   };

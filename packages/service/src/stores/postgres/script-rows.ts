@@ -131,10 +131,13 @@ async function addScript(connection: PostgresConnection, scriptId: string): Prom
   );
 }
 
-function listConditions({ state, principal, threadId, after }: ListQuery): { sql: string; parameters: Parameters } {
+function listConditions({ state, principal, threadId, runId, after }: ListQuery): {
+  sql: string;
+  parameters: Parameters;
+} {
   const sql = [state === undefined ? 'TRUE' : STATE_CONDITIONS[state]];
   const parameters: Record<string, string | number> = {};
-  for (const [column, value] of Object.entries({ principal, thread_id: threadId })) {
+  for (const [column, value] of Object.entries({ principal, thread_id: threadId, run_id: runId })) {
     if (value === undefined) continue;
     sql.push(`left(${column}, 200) = left(:${column}, 200) AND ${column} = :${column}`);
     parameters[column] = encode(value);

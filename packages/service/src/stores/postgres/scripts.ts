@@ -34,6 +34,7 @@ export function postgresScripts(
     claim: new PostgresClaims(database),
     journal: new PostgresJournals(database, maxScriptBytes),
     images: new PostgresImages(database),
+    isFlushed: true,
   };
 }
 

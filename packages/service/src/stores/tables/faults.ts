@@ -61,7 +61,7 @@ function sqliteFaultKind(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
   // If a file cannot be opened, the error has its code only in the message.
-  const opening = /ConnectionFailed\(.*: (\d+)"\)/u.exec(error.message)?.[1];
+  const opening = error.message.includes('ConnectionFailed(') ? /: (\d+)"\)/u.exec(error.message)?.[1] : undefined;
   return (
     KIND_OF_CODE[sqliteCode(error) || Number(opening ?? 0)] ??
     (typeof code === 'string' ? KIND_OF_SYSTEM_CODE[code] : undefined)

@@ -44,6 +44,7 @@ export const MIGRATIONS: readonly string[] = [
     owner TEXT,
     lease_ms INTEGER,
     lease_expires_at INTEGER,
+    left_by TEXT,
     cancel_requested_at INTEGER,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,

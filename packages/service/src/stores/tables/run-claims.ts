@@ -46,6 +46,7 @@ const HAS_ROOM = '(:max IS NULL OR coalesce(held.number, 0) < :max)';
 
 const claimSql = (candidate: string, lock: string, order = 'position') => `
   UPDATE runs SET
+    left_by = CASE state WHEN 'running' THEN coalesce(left_by, owner) ELSE left_by END,
     reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now

@@ -213,7 +213,7 @@ export class RunTables {
   async #leave(row: Row, state: Run['state'], now: number, error?: RunEnd['error']): Promise<void> {
     await this.database.run(
       `UPDATE runs SET state = :state, error = :error, owner = NULL, lease_ms = NULL, lease_expires_at = NULL,
-        updated_at = :now
+        left_by = CASE :state WHEN 'queued' THEN coalesce(left_by, owner) END, updated_at = :now
       WHERE run_id = :runId`,
       { runId: row.run_id!, state, error: encodeOptional(error), now },
     );

@@ -13,7 +13,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
       nextval('positions'), 'a title', NULL, 0 FROM generate_series(0, ${threads - 1}) AS thread`,
     `INSERT INTO runs SELECT 'run_' || run, nextval('positions'), 'thr_' || run / 2, 'turn_' || run,
       to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
-      '{}', NULL, NULL, NULL, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
+      '{}', NULL, NULL, NULL, NULL, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
     `INSERT INTO turns SELECT 'run_' || run, 'thr_' || run / 2,
       '[{"type":"message","id":"item_u","role":"user","content":"Hello"}]', 'hello'
       FROM generate_series(0, ${2 * threads - 1}) AS run`,
@@ -31,7 +31,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
           ELSE '{"type":"item_delta","item_id":"item_a","delta":"some words of an answer "}'::json END)::text AS event
       FROM generate_series(0, ${2 * threads - 1}) AS run, generate_series(0, ${last}) AS seq) AS made`,
     `INSERT INTO scripts SELECT 'scr_' || script, 1, '""', 0, 0, CASE WHEN script % 2 = 0 THEN 'suspended' ELSE 'ended' END,
-      to_json('thr_' || script)::text, to_json('p' || script % ${principals})::text, '{"state":"suspended"}', NULL, 0, 0, 1, NULL,
+      to_json('thr_' || script)::text, to_json('run_' || script)::text, to_json('p' || script % ${principals})::text, '{"state":"suspended"}', NULL, 0, 0, 1, NULL,
       script FROM generate_series(0, ${threads - 1}) AS script`,
     'ANALYZE',
   ];
@@ -50,7 +50,7 @@ export function fillQueue({ noisy, quiet }) {
   return [
     `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL, 0 FROM ${all}`,
     `INSERT INTO runs SELECT 'run_q' || run, nextval('positions'), 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
-      'new', 0, '{}', NULL, NULL, NULL, NULL, 1, 1, NULL FROM ${all}`,
+      'new', 0, '{}', NULL, NULL, NULL, NULL, NULL, 1, 1, NULL FROM ${all}`,
     `INSERT INTO turns SELECT 'run_q' || run, 'thr_q' || run, '[]', '' FROM ${all}`,
     'ANALYZE',
   ];

@@ -1,0 +1,68 @@
+import type { OutputItem } from '../protocol/index.js';
+import { isMembers, wireJson, wireMembers, wireName, type Members } from './wire-values.js';
+
+/*
+ * Calls of tools that the provider runs itself, such as its searches. Each call has a result, and a service refuses a
+ * request with one half of a pair:
+ *
+ *   called ──its result──▶ complete
+ *      └── the answer is interrupted, or a user or system message follows ──▶ lost
+ *
+ * A call without a result at the end of a conversation is sent back, because the next answer begins with its result.
+ */
+
+/** The id of the hosted call that the wire's item or block is; undefined if it is none, or if its result is in itself. */
+export function hostedCallId({ type, id, call_id: callId }: Members): string | undefined {
+  const name = wireName(type) ?? '';
+  if (name.endsWith('_tool_use')) return wireName(id);
+  return name === 'shell_call' || name === 'tool_search_call' ? wireName(callId) : undefined;
+}
+
+/** The id of the hosted call whose result the wire's item or block is; undefined if it is none. */
+export function hostedResultId({ type, call_id: callId, tool_use_id: toolUseId }: Members): string | undefined {
+  return type === 'shell_call_output' || type === 'tool_search_output' ? wireName(callId) : wireName(toolUseId);
+}
+
+/** The conversation with a report, at the end of its answer, in place of each lost call. */
+export function withoutLostCalls(conversation: readonly OutputItem[]): readonly OutputItem[] {
+  const results = new Set(conversation.flatMap((item) => resultId(item) ?? []));
+  const calls = new Set(conversation.flatMap((item) => callId(item) ?? []));
+  const lastMessage = conversation.findLastIndex((item) => item.type === 'message' && item.role !== 'assistant');
+  const isLost = (item: OutputItem, index: number): boolean => {
+    const id = callId(item);
+    return id !== undefined && !results.has(id) && (item['lost'] === true || index < lastMessage);
+  };
+  const reports = new Map<number, OutputItem[]>();
+  for (const [index, item] of conversation.entries()) {
+    if (!isLost(item, index)) continue;
+    const end = item.answer_id === undefined ? index : conversation.findLastIndex(isOfAnswer(item.answer_id));
+    reports.set(end, [...(reports.get(end) ?? []), lostReport(item)]);
+  }
+  return conversation.flatMap((item, index) => {
+    const result = resultId(item);
+    const isKept = !isLost(item, index) && (result === undefined || calls.has(result));
+    return [...(isKept ? [item] : []), ...(reports.get(index) ?? [])];
+  });
+}
+
+const isOfAnswer = (id: unknown) => (item: OutputItem) => item.answer_id === id;
+
+function callId(item: OutputItem): string | undefined {
+  if (item.type === 'hosted_code') return item.call_id;
+  return item.type === 'reasoning' && isMembers(item.native) ? hostedCallId(item.native) : undefined;
+}
+
+function resultId(item: OutputItem): string | undefined {
+  if (item.type === 'hosted_code_output') return item.call_id;
+  return item.type === 'reasoning' && isMembers(item.native) ? hostedResultId(item.native) : undefined;
+}
+
+const MAX_EXCERPT = 2000;
+
+function lostReport(item: OutputItem): OutputItem {
+  const { id, native } = item;
+  const { name, type, input, action } = wireMembers(native);
+  const what = `${wireName(name) ?? wireName(type)}(${(wireJson(input ?? action) ?? '').slice(0, MAX_EXCERPT)})`;
+  const output = `There is no result of ${what}: the answer was interrupted. Make the call again if you still need it.`;
+  return { type: 'function_call_output', id, call_id: callId(item)!, output, success: false };
+}
