@@ -1,18 +1,13 @@
 // `npm run mutate:defences [-- NAME …] [-- --shard 1/4]`: removes each defence in turn from a copy of the repository,
 // builds the copy, and runs the test that design/defences.md names for the defence. If the test still passes, the tests
 // have a gap. Ends with status 1 if the tests notice less than 95 % of the removals.
-import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findMarks, readTable, withoutDefence } from './defences.mjs';
-import { prepare, root } from './prepare.mjs';
+import { prepare } from './prepare.mjs';
+import { buildTypes, copyRepository, runIn, runTests } from './repository-copy.mjs';
 
 const REQUIRED = 0.95;
-const LIMIT_MS = 240_000;
-/** Maximum time for a test, because without its defence a test may wait for an event that never occurs. */
-const TEST_MS = 60_000;
-const NOT_COPIED = new Set(['.git', 'node_modules']);
 
 prepare();
 /** Defences whose tests need the package isolated-vm, which `npm run test:isolated-vm` installs. */
@@ -30,11 +25,7 @@ const chosen = findMarks()
   .filter((_mark, index) => index % shard.of === shard.number - 1);
 if (!hasIsolatedVm)
   console.log('Skipped the defences of isolated-vm. To test them: npm run test:isolated-vm -- --mutate');
-const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
-// Some tests run as another user, who must be able to read the copy.
-chmodSync(copy, 0o755);
-process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
-copyRepository();
+const copy = copyRepository();
 
 const survivors = [];
 for (const mark of chosen) {
@@ -58,16 +49,6 @@ function readArguments(words) {
   return { names: words.toSpliced(at, 2), shard: { number, of } };
 }
 
-function copyRepository() {
-  const filter = (source) => !NOT_COPIED.has(source.slice(root.length + 1).split('/')[0]);
-  cpSync(root, copy, { recursive: true, filter, verbatimSymlinks: true });
-  // The copy has hard links to the packages, because no test writes into a package.
-  const linked = spawnSync('cp', ['-al', join(root, 'node_modules'), join(copy, 'node_modules')], { stdio: 'inherit' });
-  if (linked.status !== 0)
-    cpSync(join(root, 'node_modules'), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-  runInCopy(['node_modules/typescript/bin/tsc', '-b', '--noCheck']);
-}
-
 /** `noticed`, `survived`, `no test` if the table names none, or `no build`. */
 function judge(mark) {
   const test = tests.get(mark.name);
@@ -84,46 +65,16 @@ function judge(mark) {
   }
 }
 
-/**
- * Rebuilds what the test runs, and returns whether every step succeeded. Skips type checks, because a name that is
- * unused without the defence must not fail the build.
- */
+/** Rebuilds what the test runs, and returns whether every step succeeded. */
 function rebuild(file, testFile) {
-  const steps = [['node_modules/typescript/bin/tsc', '-b', '--noCheck']];
+  const steps = [];
   if (file.startsWith('packages/core/src/sandbox/')) steps.push(['packages/core/build/build-sandbox.mjs']);
   if (file.startsWith('packages/isolated-vm/src/guest/')) steps.push(['packages/isolated-vm/build/build-guest.mjs']);
   if (testFile.startsWith('packages/cli/') || testFile.startsWith('scripts/'))
     steps.push(['packages/cli/build/bundle.mjs']);
-  return steps.every((step) => runInCopy(step));
+  return buildTypes(copy) && steps.every((step) => runIn(copy, step));
 }
 
 function runTest({ file, title }) {
-  const pattern = title.replaceAll(/[$()*+.?[\\\]^{|}]/gu, '\\$&');
-  return runInCopy([
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    file,
-    '-t',
-    pattern,
-    '--bail',
-    '1',
-    '--testTimeout',
-    `${TEST_MS}`,
-  ]);
-}
-
-/** In a separate process group, because a test that never ends without its defence leaves processes running. */
-function runInCopy(args) {
-  const options = { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, detached: true };
-  const { status, pid } = spawnSync(process.execPath, args, options);
-  endGroup(pid);
-  return status === 0;
-}
-
-function endGroup(pid) {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The process has ended meanwhile.
-  }
+  return runTests(copy, [file, '-t', title.replaceAll(/[$()*+.?[\\\]^{|}]/gu, '\\$&')]);
 }

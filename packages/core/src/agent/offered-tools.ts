@@ -126,7 +126,7 @@ interface SystemOptions {
 
 /**
  * The system text of an agent's runs, for a host that stores the text with a thread. `nonce`: that of the thread's
- * scripts. Undefined if there is no text.
+ * scripts, which an agent with the carrier `text` needs unless scripts are disabled. Undefined if there is no text.
  */
 export function agentSystem(
   harness: Harness,
@@ -134,7 +134,11 @@ export function agentSystem(
   agent: AgentConfig,
   { mode = agent.mode ?? harness.mode, nonce }: Partial<SystemOptions> = {},
 ): string | undefined {
-  return systemText(harness, agentFor(provider, agent), { mode, nonce });
+  const served = agentFor(provider, agent);
+  // Without it, the text would name a tag that no run of an agent accepts.
+  if (served.carrier === 'text' && mode !== 'disabled' && nonce === undefined)
+    throw new ToolscriptUsageError('SCRIPT_NONCE_MISSING');
+  return systemText(harness, served, { mode, nonce });
 }
 
 /**

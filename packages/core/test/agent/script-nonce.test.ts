@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newScriptNonce } from '#core/agent/index.js';
+import { agentSystem, defineAgent, newScriptNonce } from '#core/agent/index.js';
 import { APIS, expectClean, NONCE, openScene, openWorld, play } from './running.js';
 import type { OutputItem } from '#core/protocol/index.js';
 import { script } from './ways.js';
@@ -117,4 +117,15 @@ it('an answer whose script ran needs no reminder of another block', async () => 
   const { history } = await play(world, scene, { carrier: 'text' });
   expect(world.calls).toEqual([ADDED]);
   expect(remindersIn(history)).toEqual([]);
+});
+
+it('a stored system text names the nonce of its thread, or is not made', () => {
+  const { harness } = openWorld();
+  const provider = { capabilities: { customTools: false } as never };
+  const agent = defineAgent({ slug: 'writer', carrier: 'text' });
+  const nonce = newScriptNonce();
+  expect(agentSystem(harness, provider, agent, { nonce })).toContain(`<tool-calls id="${nonce}">`);
+  expect(() => agentSystem(harness, provider, agent)).toThrow(/newScriptNonce/u);
+  expect(agentSystem(harness, provider, agent, { mode: 'disabled' })).toBeUndefined();
+  expect(agentSystem(harness, provider, defineAgent({ slug: 'caller' }))).not.toContain('<tool-calls');
 });

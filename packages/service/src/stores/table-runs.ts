@@ -27,7 +27,7 @@ import type { TableCalls } from './calls.js';
 import { encodedText, isAbsentOrStoreId, isStoreId, nextCursor } from './table-threads.js';
 import { principalKey, watchBoard } from './change-board.js';
 import { parseShape, readCursor } from './shapes.js';
-import { openApproval, sealDecision, type DecisionSeal } from './sealed-decisions.js';
+import { openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { requestText } from './store-rules.js';
 
 export class TableRuns implements RunStore {
@@ -54,7 +54,7 @@ export class TableRuns implements RunStore {
     if (claimed === undefined) return undefined;
     // Workers need not look for a run that has been claimed.
     this.database.announce(principalKey(claimed.run.principal));
-    return { ...claimed, approvals: claimed.approvals.map((approval) => openApproval(this.seal, approval)) };
+    return { ...claimed, approvals: openApprovals(this.seal, claimed.approvals) };
   }
 
   async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {

@@ -38,7 +38,7 @@ import { principalKey } from './change-board.js';
 import { checkBatch } from './event-batches.js';
 import { parseShape, readCursor, writeCursor } from './shapes.js';
 import { storeErrors } from './store-errors.js';
-import { openApproval, sealDecision, type DecisionSeal } from './sealed-decisions.js';
+import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { searchText } from './store-rules.js';
 
 export class TableThreads implements ThreadStore {
@@ -141,10 +141,7 @@ export class TableThreads implements ThreadStore {
       after,
       limit: page.limit ?? DEFAULT_PAGE,
     });
-    return {
-      approvals: approvals.map((approval) => openApproval(this.seal, approval)),
-      ...nextCursor('approval', next),
-    };
+    return { approvals: openApprovals(this.seal, approvals), ...nextCursor('approval', next) };
   }
 
   async decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined> {

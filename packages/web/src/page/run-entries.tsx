@@ -18,8 +18,8 @@ import type { AgentView, Entry, RunView, ScriptView } from '../view/types.ts';
 import { visible } from '../view/visible.ts';
 import type { Attachment } from './attachments.tsx';
 import { CallEntry } from './call-entry.tsx';
+import { MessageEntry } from './message-entry.tsx';
 import type { Prompt } from './prompt.ts';
-import { UserMessage } from './user-message.tsx';
 
 interface RunEntriesProps {
   readonly feed: RunFeed;
@@ -65,11 +65,7 @@ const EntryView = memo(
   function EntryView({ entry, readEvents, onEdit }: EntryViewProps) {
     switch (entry.type) {
       case 'message':
-        return entry.item.role === 'user' ? (
-          <UserMessage item={entry.item} onEdit={onEdit} />
-        ) : (
-          <Markdown text={entry.item.content} />
-        );
+        return <MessageEntry item={entry.item} onEdit={onEdit} />;
       case 'reasoning':
         return (
           <details className="reasoning">

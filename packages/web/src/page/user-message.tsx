@@ -5,7 +5,7 @@ import { plural } from '../view/format.ts';
 import type { MessageItem } from '../view/types.ts';
 import type { Attachment } from './attachments.tsx';
 
-interface UserMessageProps {
+export interface UserMessageProps {
   readonly item: MessageItem;
   readonly onEdit: (text: string, attachments: readonly Attachment[]) => void;
 }

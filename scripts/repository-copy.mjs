@@ -1,0 +1,57 @@
+// A copy of the repository, in which a program of mutations changes the code, builds it and runs tests.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from './prepare.mjs';
+
+const LIMIT_MS = 240_000;
+/** Maximum time for a test, because a test may wait for an event that never occurs without the code that was changed. */
+const TEST_MS = 60_000;
+const NOT_COPIED = new Set(['.git', 'node_modules']);
+
+/** The folder of the copy. The copy is deleted when this process ends. */
+export function copyRepository() {
+  const copy = mkdtempSync(join(tmpdir(), 'toolscript-mutations-'));
+  // Some tests run as another user, who must be able to read the copy.
+  chmodSync(copy, 0o755);
+  process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+  const filter = (source) => !NOT_COPIED.has(source.slice(root.length + 1).split('/')[0]);
+  cpSync(root, copy, { recursive: true, filter, verbatimSymlinks: true });
+  // The copy has hard links to the packages, because no test writes into a package.
+  const linked = spawnSync('cp', ['-al', join(root, 'node_modules'), join(copy, 'node_modules')], { stdio: 'inherit' });
+  if (linked.status !== 0)
+    cpSync(join(root, 'node_modules'), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  buildTypes(copy);
+  return copy;
+}
+
+/** Compiles, and returns whether that succeeded. Skips type checks, because changed code may leave names unused. */
+export function buildTypes(copy) {
+  return runIn(copy, ['node_modules/typescript/bin/tsc', '-b', '--noCheck']);
+}
+
+/** Runs tests, and returns whether all have passed. */
+export function runTests(copy, args) {
+  const ending = ['--bail', '1', '--testTimeout', `${TEST_MS}`];
+  return runIn(copy, ['node_modules/vitest/vitest.mjs', 'run', ...args, ...ending]);
+}
+
+/**
+ * Runs a program of the copy, and returns whether it succeeded. In a separate process group, because a test that never
+ * ends leaves processes running.
+ */
+export function runIn(copy, args) {
+  const options = { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, detached: true };
+  const { status, pid } = spawnSync(process.execPath, args, options);
+  endGroup(pid);
+  return status === 0;
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The process has ended meanwhile.
+  }
+}
