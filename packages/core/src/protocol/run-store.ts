@@ -48,6 +48,8 @@ export const RunSchema = z.strictObject({
   leaseExpiresAt: TimeSchema.optional(),
   /** The first holder that has left the run unfinished since the run was created or suspended. */
   leftBy: z.string().optional(),
+  /** The number of holders that died since the run was created or suspended. Absent: none. */
+  deaths: z.number().int().min(1).optional(),
   /** The time at which the run's cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
@@ -213,8 +215,12 @@ export interface RunStore {
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
   /** Renews the lease. Resolves even if the lease is lost: see `Renewal`. */
   renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
-  /** Returns the run to the queue, as in an orderly shutdown. Does nothing if the epoch is stale. */
-  release(fence: RunFence): Promise<void>;
+  /**
+   * Returns the run to the queue, as in an orderly shutdown or after a fault of a store. `isDead`: another process
+   * releases the run of a dead holder, which counts as one of the run's `deaths`, as does an expired lease. Does nothing
+   * if the epoch is stale.
+   */
+  release(fence: RunFence, how?: { readonly isDead?: boolean | undefined }): Promise<void>;
   /**
    * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending
    * approvals that are not listed are cancelled. If all approvals are decided, the run is queued at once. Rejects with

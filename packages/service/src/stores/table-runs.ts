@@ -62,8 +62,8 @@ export class TableRuns implements RunStore {
     return this.database.call('runs', 'renew', checkedFence(fence), length, this.now());
   }
 
-  async release(fence: RunFence): Promise<void> {
-    this.#announce(await this.database.call('runs', 'release', checkedFence(fence), this.now()));
+  async release(fence: RunFence, { isDead = false }: { isDead?: boolean | undefined } = {}): Promise<void> {
+    this.#announce(await this.database.call('runs', 'release', checkedFence(fence), isDead, this.now()));
   }
 
   async suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run> {

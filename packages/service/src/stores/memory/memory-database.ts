@@ -119,7 +119,10 @@ export class MemoryDatabase {
     const { leftBy = record.run.owner } = record.run;
     Object.assign(record.run, change, { updatedAt: this.now() });
     if (change.state === 'queued' && leftBy !== undefined) Object.assign(record.run, { leftBy });
-    else delete record.run.leftBy;
+    else {
+      delete record.run.leftBy;
+      delete record.run.deaths;
+    }
     delete record.run.owner;
     delete record.run.leaseExpiresAt;
     this.touch(record.run.threadId);

@@ -73,6 +73,7 @@ export class MemoryRuns implements RunStore {
     if (record.run.state === 'running') {
       record.run.reason = 'interrupted';
       record.run.leftBy ??= record.run.owner;
+      countDeath(record);
     }
     if (record.run.state === 'suspended') record.run.reason = 'resumed';
     this.#hold(record, lease);
@@ -92,10 +93,11 @@ export class MemoryRuns implements RunStore {
     return { isHeld, isCancelRequested: record?.run.cancelRequestedAt !== undefined };
   }
 
-  async release(fence: RunFence): Promise<void> {
+  async release(fence: RunFence, { isDead = false }: { isDead?: boolean | undefined } = {}): Promise<void> {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.database.runs.get(runId);
     if (record?.run.epoch !== epoch || record.run.state !== 'running') return;
+    if (isDead) countDeath(record);
     this.database.leave(record, { state: 'queued', reason: 'interrupted' });
   }
 
@@ -273,6 +275,10 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
     leaseMs: 0,
     events: [],
   };
+}
+
+function countDeath({ run }: RunRecord): void {
+  run.deaths = (run.deaths ?? 0) + 1;
 }
 
 function refuseForeign(database: MemoryDatabase, runId: string, drafts: readonly ParsedApproval[]): void {
