@@ -176,10 +176,10 @@ function excessSentence(command: Command): string {
 }
 
 function unknownOptionSentence(command: Command, flag: string): string {
-  const flags = command
-    .createHelp()
-    .visibleOptions(command)
-    .flatMap(({ long }) => long ?? []);
+  const help = command.createHelp();
+  // The program's own options can follow the name of each command.
+  const own = [command, command.parent ?? command].flatMap((one) => help.visibleOptions(one));
+  const flags = own.flatMap(({ long }) => long ?? []);
   const fix = didYouMean(flag, flags) || ` ${ownCommand()} ${commandPath(command)} --help lists them.`;
   return `${commandPath(command)} has no option ${visibleLine(flag)}.${fix}`;
 }

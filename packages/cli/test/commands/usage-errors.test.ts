@@ -65,6 +65,7 @@ const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[
   [['run', 'x', '--approve', 'yes'], '--approve cannot be yes. Write: --approve auto|deny|ask'],
   [['tools', '--types', '--json'], '--types and --json cannot be used together. Remove one of them.'],
   [['run', '--jsn'], 'run has no option --jsn. Did you mean --json?'],
+  [['--versoin'], 'chat has no option --versoin. Did you mean --version?'],
   [
     ['threads', 'export', 'thr_1', '-x'],
     'threads export has no option -x. toolscript threads export --help lists them.',

@@ -466,7 +466,8 @@ export class AgentRun {
     const answered = this.#account.arriving(provider.stream(request, { signal: either, answerId: newId('answer') }));
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
     const items = this.#log.conversation().length;
-    this.#size.note(this.#account.usage.last?.total_tokens, { sent: conversation.length, items });
+    const { context_tokens, total_tokens } = this.#account.usage.last ?? {};
+    this.#size.note(context_tokens ?? total_tokens, { sent: conversation.length, items });
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
   }
 

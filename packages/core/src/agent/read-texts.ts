@@ -1,4 +1,5 @@
 import type { OutputItem } from '../protocol/index.js';
+import { ATTACHED_FILE_TAG } from '../protocol/attached-file.js';
 import { sha256 } from '../text/crypto.js';
 import { includesText } from '../text/includes-text.js';
 
@@ -6,9 +7,6 @@ import { includesText } from '../text/includes-text.js';
 const MIN_SCRIPT = 24;
 /** Maximum characters of the texts that are compared: the latest ones. More would hold the host's event loop too long. */
 const MAX_READ = 250_000;
-
-/** The start of a file in a user's message, as the page attaches it. */
-const ATTACHED_FILE = '<attached-file';
 
 /**
  * The texts of a conversation that neither its model nor its user wrote: results of scripts and calls, attached files. A
@@ -67,7 +65,7 @@ function isCompared(item: OutputItem): boolean {
 function foreignText(item: OutputItem): string {
   const text = JSON.stringify(item);
   if (item.type !== 'message' || item.role !== 'user') return text;
-  const start = text.indexOf(ATTACHED_FILE);
+  const start = text.indexOf(`<${ATTACHED_FILE_TAG}`);
   return start === -1 ? '' : text.slice(start);
 }
 

@@ -230,7 +230,7 @@ export function addUsage(first: Usage | undefined, second: Usage | undefined): U
   if (second === undefined) return first;
   const sum: Usage = { input_tokens: 0, output_tokens: 0 };
   for (const usage of first === undefined ? [second] : [first, second]) {
-    const figures = { ...usage, total_tokens: totalTokens(usage) };
+    const figures = { ...usage, context_tokens: undefined, total_tokens: totalTokens(usage) };
     for (const [name, figure] of Object.entries(figures))
       if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
     if (usage.estimated === true) sum.estimated = true;

@@ -257,6 +257,8 @@ export const UsageSchema = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number().optional(),
+  /** The size of the context after the answer, if it differs from the billed tokens in `total_tokens`. */
+  context_tokens: z.number().optional(),
   /**
    * True if some figures are estimates, because the provider did not report them completely. Estimates are on the high
    * side.

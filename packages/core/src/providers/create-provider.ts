@@ -36,7 +36,7 @@ import { withoutHalves } from './wire-values.js';
 export interface ProviderOptions {
   /** The provider's name for the model. */
   model: string;
-  /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
+  /** Default: `OPENAI_BASE_URL` or `ANTHROPIC_BASE_URL`, else the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
   baseUrl?: string | undefined;
   /** The key, or a function that returns it before each attempt. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
@@ -69,7 +69,7 @@ export interface ProviderOptions {
   responses?: ResponsesSettings | undefined;
   chat?: ChatSettings | undefined;
   messages?: MessagesSettings | undefined;
-  /** The environment that holds `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. Default `process.env`. */
+  /** The environment that holds the base URLs, `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. Default `process.env`. */
   environment?: Environment | undefined;
   clock?: Clock | undefined;
 }
@@ -81,6 +81,8 @@ const DEFAULT_MAX_ANSWER_BYTES = 134_217_728;
 
 interface WireFormat {
   readonly baseUrl: string;
+  /** The variable of the environment that replaces `baseUrl`, as in the SDKs of the services. */
+  readonly baseUrlEnv: string;
   readonly path: string;
   readonly stopSequences: boolean;
   readonly customTools: boolean;
@@ -101,6 +103,7 @@ const bearer = (apiKey: string | undefined): Record<string, string> =>
 const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
   'openai-responses': {
     baseUrl: 'https://api.openai.com/v1',
+    baseUrlEnv: 'OPENAI_BASE_URL',
     path: '/responses',
     stopSequences: false,
     customTools: true,
@@ -110,6 +113,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
   },
   'openai-chat': {
     baseUrl: 'https://api.openai.com/v1',
+    baseUrlEnv: 'OPENAI_BASE_URL',
     path: '/chat/completions',
     stopSequences: true,
     customTools: false,
@@ -127,6 +131,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
   },
   'anthropic-messages': {
     baseUrl: 'https://api.anthropic.com',
+    baseUrlEnv: 'ANTHROPIC_BASE_URL',
     path: '/v1/messages',
     stopSequences: true,
     customTools: false,
@@ -186,8 +191,10 @@ class ModelLine {
     const format = FORMATS[api];
     this.#api = api;
     this.#options = options;
-    this.#url = endpointUrl(options.baseUrl ?? format.baseUrl, format.path, options.query);
-    this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
+    const { environment = process.env } = options;
+    const baseUrl = options.baseUrl ?? (environment[format.baseUrlEnv]?.trim() || format.baseUrl);
+    this.#url = endpointUrl(baseUrl, format.path, options.query);
+    this.#fetch = options.fetch ?? fetchFor(this.#url, environment);
     // defence: key-over-plain-http
     refuseOpenKey(this.#url, options);
     this.#clock = options.clock ?? SYSTEM_CLOCK;

@@ -424,8 +424,8 @@ async function continueScript(services: HarnessServices, resumed: RunContext, ag
   return { ...ended, outcome: outcomeOfCall(services, context, ended.outcome, call) };
 }
 
-function startedRun({ scriptId, script, toolNames, contextJson, seed, clockMs }: ScriptStart) {
-  return { scriptId, compiled: restoreScript(script), toolNames, contextJson, seed, clockMs };
+function startedRun({ scriptId, script, toolNames, contextJson, repeatsReadText, seed, clockMs }: ScriptStart) {
+  return { scriptId, compiled: restoreScript(script), toolNames, contextJson, repeatsReadText, seed, clockMs };
 }
 
 /**

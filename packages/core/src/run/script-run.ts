@@ -46,6 +46,8 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
 
 /** A script's own data for its session and its gate, besides the context that it shares with its run. */
 export interface ScriptRun extends SessionScript {
+  /** True: the start of the script says so; see `RunContext`. */
+  readonly repeatsReadText?: true | undefined;
   /** The decisions that users made while the script was suspended, by approval id. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   /** The decisions of users that apply to several calls. */
@@ -65,13 +67,10 @@ export function runSession(services: HarnessServices, given: RunContext, script:
 }
 
 /** Whether a script repeats a read text is stored with its start: it also counts in a process that resumes the script. */
-function contextOfScript(context: RunContext, { contextJson }: ScriptRun): RunContext {
+function contextOfScript(context: RunContext, { repeatsReadText }: ScriptRun): RunContext {
   // defence: repeated-scripts-stay-repeated
-  return contextJson.endsWith(REPEATS) ? Object.freeze({ ...context, repeatsReadText: true }) : context;
+  return repeatsReadText === true ? Object.freeze({ ...context, repeatsReadText }) : context;
 }
-
-/** The end of the `context` of a script that repeats a read text. */
-const REPEATS = ',"repeatsReadText":true}';
 
 function makeFacade(services: HarnessServices, context: RunContext, script: ScriptRun, hooks: SessionFacadeHooks) {
   const { scriptId, compiled, decisions, memory, journal } = script;
@@ -116,8 +115,7 @@ export class ContextWriter {
       ...context,
       scriptId,
     });
-    const text = `${members.slice(0, -1)},${this.#ending(limits, mode, approvals !== 'auto' || repeatsReadText)}`;
-    return repeatsReadText ? `${text.slice(0, -1)}${REPEATS}` : text;
+    return `${members.slice(0, -1)},${this.#ending(limits, mode, approvals !== 'auto' || repeatsReadText)}`;
   }
 
   #ending(limits: Limits, mode: RunContext['mode'], required: boolean): string {

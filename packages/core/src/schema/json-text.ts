@@ -29,10 +29,11 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
 /** A member that a deep merge, as many programs have one, would write into the prototype of all objects. */
 export const PROTOTYPE_MEMBER = "member named '__proto__', which is not data; give it another name";
 
-/** Whether parsed JSON has an own member `__proto__`. `text`: the JSON text of the value. */
-export function namesPrototype(text: string, value: unknown): boolean {
+/** Whether JSON has a member `__proto__`. `value`: the parsed text, if the caller has parsed it. */
+export function namesPrototype(text: string, value?: JsonValue): boolean {
   // The name may be written with escapes.
-  return (text.includes('__proto__') || text.includes(String.raw`\u`)) && hasPrototypeMember(value);
+  if (!text.includes('__proto__') && !text.includes(String.raw`\u`)) return false;
+  return hasPrototypeMember(value === undefined ? JSON.parse(text) : value);
 }
 
 function hasPrototypeMember(value: unknown): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { foldResponse } from '#core/history/index.js';
+import { messagesUsage } from '#core/providers/anthropic-messages/wire.js';
 import type { Response } from '#core/protocol/index.js';
 import { brokenLaws, doneOf, eventsOf, itemsOf } from './decoded.js';
 import { OWN_STREAMS } from './own-streams.js';
@@ -33,6 +34,25 @@ const said = [
   blockDelta(0, { type: 'text_delta', text: 'said' }),
   blockStop(0),
 ];
+
+test('the billed tokens are those of all iterations, and the last message has the size of the context', () => {
+  const iteration = (type: string, input_tokens: number, output_tokens: number) => ({
+    type,
+    input_tokens,
+    output_tokens,
+    cache_read_input_tokens: 10,
+  });
+  const iterations = [iteration('compaction', 180_000, 3500), iteration('message', 23_000, 1000)];
+  const usage = messagesUsage({ input_tokens: 23_000, output_tokens: 1000, iterations });
+  expect(usage).toMatchObject({
+    input_tokens: 203_000,
+    output_tokens: 4500,
+    cache_read_tokens: 20,
+    total_tokens: 207_520,
+    context_tokens: 24_010,
+  });
+  expect(messagesUsage({ input_tokens: 3, output_tokens: 4 })).not.toHaveProperty('context_tokens');
+});
 
 describe('Anthropic Messages', () => {
   test('an answer becomes an item for each block, with the data that the provider requires back', async () => {

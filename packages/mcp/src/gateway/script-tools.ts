@@ -10,10 +10,9 @@ import { z } from 'zod';
 import { outcomeResult, ResultSchema, textPart, valueText } from './outcome-result.js';
 import { withProgress } from './progress.js';
 import type { GatewayServices, PendingState } from './services.js';
-import { userDecisions, askUser, canAskUser } from './user-questions.js';
+import { userDecisions, askUser, canAskUser, type SuspendedOutcome } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
 
-type SuspendedScript = Extract<Outcome, { status: 'suspended' }>;
 type Answer = CallToolResult | InputRequiredResult;
 
 /** A user needs longer to read a question. */
@@ -136,17 +135,17 @@ async function answer(
 }
 
 /** Whether the user was already asked about all of these calls and has not decided. Asking again would loop. */
-function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: SuspendedScript): boolean {
+function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: SuspendedOutcome): boolean {
   const asked = ctx.mcpReq.requestState<PendingState>()?.approvals ?? [];
   return pendingApprovals.every(({ approvalId }) => asked.includes(approvalId));
 }
 
-function mintState({ state }: GatewayServices, { scriptId, pendingApprovals }: SuspendedScript, ctx: ServerContext) {
+function mintState({ state }: GatewayServices, { scriptId, pendingApprovals }: SuspendedOutcome, ctx: ServerContext) {
   const approvals = pendingApprovals.map(({ approvalId }) => approvalId);
   return state.mint({ scriptId, approvals, askedAtMs: Date.now() }, ctx);
 }
 
-function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: SuspendedScript): string {
+function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: SuspendedOutcome): string {
   const where = howToDecide?.(scriptId) ?? 'in the program that runs this server';
   return `A user must decide first: ${where}. Ask the user to do so, then call resume_script with { "scriptId": "${scriptId}" } to wait for the decision.`;
 }

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Decision, Decisions, Outcome } from '@toolscript/core';
 
-type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
+export type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
 
 /** Whether the client can show a form to its user. In the newest protocol, each request states this capability. */
 export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolean {

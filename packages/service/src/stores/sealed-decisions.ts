@@ -48,6 +48,10 @@ export function openApproval(seal: DecisionSeal | undefined, approval: Approval)
   return { ...approval, state: stateAfter(sealed), decision: sealed };
 }
 
+export function openApprovals(seal: DecisionSeal | undefined, approvals: readonly Approval[]): Approval[] {
+  return approvals.map((approval) => openApproval(seal, approval));
+}
+
 function authenticatedText(approvalId: string, decision: StoredDecision, by: string): string {
   return JSON.stringify(['decision', approvalId, by, decision]);
 }

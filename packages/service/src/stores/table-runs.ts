@@ -7,6 +7,7 @@ import {
   type ClaimedRun,
   type ClaimOptions,
   type CreatedRun,
+  type OwnerFilter,
   type Renewal,
   type RunEnd,
   type RunPage,
@@ -26,7 +27,7 @@ import type { TableCalls } from './calls.js';
 import { encodedText, isAbsentOrStoreId, isStoreId, nextCursor } from './table-threads.js';
 import { principalKey, watchBoard } from './change-board.js';
 import { parseShape, readCursor } from './shapes.js';
-import { openApproval, sealDecision, type DecisionSeal } from './sealed-decisions.js';
+import { openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { requestText } from './store-rules.js';
 
 export class TableRuns implements RunStore {
@@ -43,8 +44,8 @@ export class TableRuns implements RunStore {
     return created;
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    return isStoreId(runId) ? this.database.call('runs', 'get', runId) : undefined;
+  async get(runId: string, { principal }: OwnerFilter = {}): Promise<Run | undefined> {
+    return isStoreId(runId) ? this.database.call('runs', 'get', runId, encodedText(principal)) : undefined;
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
@@ -53,7 +54,7 @@ export class TableRuns implements RunStore {
     if (claimed === undefined) return undefined;
     // Workers need not look for a run that has been claimed.
     this.database.announce(principalKey(claimed.run.principal));
-    return { ...claimed, approvals: claimed.approvals.map((approval) => openApproval(this.seal, approval)) };
+    return { ...claimed, approvals: openApprovals(this.seal, claimed.approvals) };
   }
 
   async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
@@ -61,8 +62,8 @@ export class TableRuns implements RunStore {
     return this.database.call('runs', 'renew', checkedFence(fence), length, this.now());
   }
 
-  async release(fence: RunFence): Promise<void> {
-    this.#announce(await this.database.call('runs', 'release', checkedFence(fence), this.now()));
+  async release(fence: RunFence, { isDead = false }: { isDead?: boolean | undefined } = {}): Promise<void> {
+    this.#announce(await this.database.call('runs', 'release', checkedFence(fence), isDead, this.now()));
   }
 
   async suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run> {

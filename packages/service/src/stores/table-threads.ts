@@ -13,6 +13,7 @@ import {
   type EventRange,
   type ItemPage,
   type ItemQuery,
+  type OwnerFilter,
   type ThreadDraft,
   type ThreadInstructions,
   type ThreadPage,
@@ -37,7 +38,7 @@ import { principalKey } from './change-board.js';
 import { checkBatch } from './event-batches.js';
 import { parseShape, readCursor, writeCursor } from './shapes.js';
 import { storeErrors } from './store-errors.js';
-import { openApproval, sealDecision, type DecisionSeal } from './sealed-decisions.js';
+import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { searchText } from './store-rules.js';
 
 export class TableThreads implements ThreadStore {
@@ -51,8 +52,8 @@ export class TableThreads implements ThreadStore {
     return this.database.call('threads', 'create', parseShape(ThreadDraftSchema, draft, 'thread'), this.now());
   }
 
-  async get(threadId: string): Promise<Thread | undefined> {
-    return isStoreId(threadId) ? this.database.call('threads', 'get', threadId) : undefined;
+  async get(threadId: string, { principal }: OwnerFilter = {}): Promise<Thread | undefined> {
+    return isStoreId(threadId) ? this.database.call('threads', 'get', threadId, encodedText(principal)) : undefined;
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
@@ -125,8 +126,9 @@ export class TableThreads implements ThreadStore {
     return { turns, ...nextCursor('turn', page.next) };
   }
 
-  async approval(approvalId: string): Promise<Approval | undefined> {
-    const approval = isStoreId(approvalId) ? await this.database.call('threads', 'approval', approvalId) : undefined;
+  async approval(approvalId: string, { principal }: OwnerFilter = {}): Promise<Approval | undefined> {
+    if (!isStoreId(approvalId)) return undefined;
+    const approval = await this.database.call('threads', 'approval', approvalId, encodedText(principal));
     return approval && openApproval(this.seal, approval);
   }
 
@@ -139,10 +141,7 @@ export class TableThreads implements ThreadStore {
       after,
       limit: page.limit ?? DEFAULT_PAGE,
     });
-    return {
-      approvals: approvals.map((approval) => openApproval(this.seal, approval)),
-      ...nextCursor('approval', next),
-    };
+    return { approvals: openApprovals(this.seal, approvals), ...nextCursor('approval', next) };
   }
 
   async decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined> {

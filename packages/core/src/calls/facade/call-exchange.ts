@@ -163,8 +163,7 @@ function serialise(
     return refusedResult(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
   let read: { json: string | undefined; value: unknown } | undefined;
   // defence: no-prototype-results
-  if (json?.includes('__proto__') === true && namesPrototype(json, JSON.parse(json)))
-    return refusedResult(tool, `its result has a ${PROTOTYPE_MEMBER}`);
+  if (json !== undefined && namesPrototype(json)) return refusedResult(tool, `its result has a ${PROTOTYPE_MEMBER}`);
   if (tool.outputSchema !== undefined) {
     read = { json, value: json === undefined ? undefined : JSON.parse(json) };
     const validated = tool.validateOutput(read.value);

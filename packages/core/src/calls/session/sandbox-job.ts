@@ -17,6 +17,7 @@ export function scriptStart({ services, context, script }: SessionOptions, attem
     toolNames,
     spawn: services.tasks !== undefined,
     contextJson,
+    repeatsReadText: context.repeatsReadText || undefined,
     limits: { ...context.limits, maxToolInputBytes },
     principal: context.principal,
     bridge,

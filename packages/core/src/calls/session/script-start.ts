@@ -14,6 +14,8 @@ export interface ScriptStart {
   readonly spawn: boolean;
   /** The `context` that the script reads. */
   readonly contextJson: string;
+  /** Present: the script repeats a text that its conversation has read; see `RunContext`. */
+  readonly repeatsReadText?: true | undefined;
   readonly limits: Limits;
   readonly principal: string | undefined;
   /** The version of the bridge of the runtime that started the script; see `SandboxRuntime`. */

@@ -1,6 +1,6 @@
 import type { Usage } from '../../protocol/index.js';
 import type { IncompleteReason } from '../answer-writer.js';
-import { wireCount, wireMembers, wireName, wireText, type Members } from '../wire-values.js';
+import { wireCount, wireList, wireMembers, wireName, wireText, type Members } from '../wire-values.js';
 
 /**
  * Reads Anthropic Messages. Content blocks are kept unchanged; these functions interpret them.
@@ -28,15 +28,46 @@ export function blockKind(block: Members): BlockKind {
 
 /**
  * The usage of an answer. `usage`: the members of all usage reports, merged. Each figure is a running total, so a later
- * figure replaces an earlier one.
+ * figure replaces an earlier one. If the service reports its iterations (compaction, an advisor, fallbacks), their sum
+ * is billed, and the last message has the size of the context. Source: `BetaIterationsUsage` of `@anthropic-ai/sdk`
+ * 1.14.0.
  */
 export function messagesUsage(usage: Members): Usage | undefined {
+  const iterations = wireList(usage.iterations).flatMap((iteration) => {
+    const figures = messagesFigures(wireMembers(iteration));
+    return figures === undefined ? [] : [{ type: wireMembers(iteration).type, figures }];
+  });
+  const own = messagesFigures(usage);
+  const [first, ...others] = iterations.map(({ figures }) => figures);
+  const last = iterations.findLast(({ type }) => type === 'message' || type === 'fallback_message');
+  if (first === undefined || others.length === 0) return withNative(own, usage);
+  const sum = others.reduce<Figures>(addFigures, first);
+  // The total grows while the answer streams; the iterations may be older.
+  if (own !== undefined && own.total_tokens > sum.total_tokens) return withNative(own, usage);
+  return withNative({ ...sum, context_tokens: last?.figures.total_tokens ?? sum.total_tokens }, usage);
+}
+
+type Figures = Usage & { total_tokens: number };
+
+function withNative(figures: Figures | undefined, usage: Members): Usage | undefined {
+  if (figures === undefined) return undefined;
+  const thought = wireCount(wireMembers(usage.output_tokens_details).thinking_tokens);
+  return { ...figures, ...(thought === undefined ? {} : { reasoning_tokens: thought }), native: usage };
+}
+
+function addFigures(one: Figures, other: Figures): Figures {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries(
+    [...names].map((name) => [name, Number(one[name] ?? 0) + Number(other[name] ?? 0)]),
+  ) as unknown as Figures;
+}
+
+function messagesFigures(usage: Members): Figures | undefined {
   const input = wireCount(usage.input_tokens);
   const output = wireCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
   const read = wireCount(usage.cache_read_input_tokens);
   const written = wireCount(usage.cache_creation_input_tokens);
-  const thought = wireCount(wireMembers(usage.output_tokens_details).thinking_tokens);
   return {
     // The service does not count cached tokens in input_tokens.
     input_tokens: input ?? 0,
@@ -44,8 +75,6 @@ export function messagesUsage(usage: Members): Usage | undefined {
     total_tokens: (input ?? 0) + (output ?? 0) + (read ?? 0) + (written ?? 0),
     ...(read === undefined ? {} : { cache_read_tokens: read }),
     ...(written === undefined ? {} : { cache_write_tokens: written }),
-    ...(thought === undefined ? {} : { reasoning_tokens: thought }),
-    native: usage,
   };
 }
 

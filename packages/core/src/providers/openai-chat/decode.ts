@@ -71,8 +71,10 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (chunk.choice === undefined) return;
     // defence: chat-answer-of-another-id
     if (this.#needsSameId(chunk.choice) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
-    this.#readDelta(chunk.choice.delta);
-    this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
+    const { delta, finishReason } = chunk.choice;
+    this.#readDelta(delta);
+    // Content after a reason shows that the answer continues.
+    if (finishReason !== undefined || saysSomething(delta)) this.#finishReason = finishReason;
   }
 
   readWhole(data: unknown): void {

@@ -52,6 +52,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   readonly #indexes = new Map<string, number>();
   readonly #order = new EventOrder();
   #responseId: string | undefined;
+  /** True: the server gives each event another response id. */
+  #idsVary = false;
   #last = -1;
 
   constructor(writer: AnswerWriter) {
@@ -101,7 +103,10 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       return this.#writer.fail(wireFailure(response.error));
     }
     if (!Array.isArray(response.output)) return this.#writer.fail(wireFailure(response.error ?? data));
-    this.#end(response, wireText(response.status) ?? 'completed');
+    this.#end(response, 'completed');
+    if (this.#writer.isEnded || UNFINISHED.includes(response.status)) return;
+    this.#finishItems(response, true);
+    this.#writer.stopEarly('other', withoutNulls({ stop_reason: wireName(response.status) }));
   }
 
   readDoneMarker(): void {
@@ -119,6 +124,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #start(response: Members): void {
     this.#writer.start(responseNames(response));
+    this.#idsVary ||= this.#differs(response);
     this.#responseId ??= wireName(response.id);
   }
 
@@ -130,7 +136,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   #announce(index: number, item: Members): void {
     const known = this.#slots.get(index);
     const id = wireName(item.id);
-    const isKnown = known?.kind === wireItemKind(item) && (id === undefined || this.#indexes.get(id) === index);
+    const isNamed = id === undefined || this.#indexes.get(id) === index;
+    const isKnown = known?.kind === wireItemKind(item) && isNamed && !hasOtherCallId(known, item);
     // defence: done-item-announced-again
     if (isKnown && known.done) return;
     // defence: open-item-announced-again
@@ -202,8 +209,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #finish(index: number, item: Members): void {
     const known = this.#slots.get(index);
-    if (known?.done === true) return;
-    const fits = known !== undefined && known.kind === wireItemKind(item);
+    if (known?.done === true && !hasOtherCallId(known, item)) return;
+    const fits = known?.done === false && known.kind === wireItemKind(item);
     // defence: end-of-another-call
     if (fits && isOfAnotherCall(known, item))
       return this.#fail('The answer mixes two calls: one call ends with the name, id or arguments of the other.');
@@ -219,11 +226,15 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     if (item.foreign_type !== undefined) this.#writer.report('UnsupportedCall', unsupportedCall(item.foreign_type));
   }
 
+  #differs({ id }: Members): boolean {
+    return wireName(id) !== undefined && this.#responseId !== undefined && wireName(id) !== this.#responseId;
+  }
+
   #end(response: Members, status: string): void {
+    const isOfOther = this.#differs(response) && !(this.#idsVary && this.#order.isProven);
     this.#start(response);
     // defence: end-of-another-answer
-    if (wireName(response.id) !== undefined && wireName(response.id) !== this.#responseId)
-      return this.#fail('The answer ends with the final response of another answer.');
+    if (isOfOther) return this.#fail('The answer ends with the final response of another answer.');
     this.#writer.usage(responsesUsage(response.usage));
     switch (wireName(response.status) ?? status) {
       case 'completed':
@@ -278,9 +289,18 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 }
 
+/** Whether the item is another call than the one at its index: some servers give every item the index 0. */
+function hasOtherCallId({ announced }: Slot, item: Members): boolean {
+  const [known, id] = [wireName(announced.call_id), wireName(item.call_id)];
+  return known !== undefined && id !== undefined && known !== id;
+}
+
 function unsupportedCall(type: unknown): string {
   return `The model made a call of the type "${String(type)}", which its client must execute and Toolscript does not know, so nothing ran. Do not offer this tool to the model.`;
 }
+
+/** The statuses of a response that contains no more items yet. */
+const UNFINISHED: readonly unknown[] = ['queued', 'in_progress'];
 
 function isHosted({ kind }: Slot): boolean {
   return kind === 'hosted_code' || kind === 'hosted_output';

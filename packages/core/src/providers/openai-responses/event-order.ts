@@ -12,12 +12,17 @@ export class EventOrder {
   #next = 0;
   #rises = 0;
 
+  /** Whether the numbers of the events show that they form one answer. */
+  get isProven(): boolean {
+    return this.#rises >= PROVEN;
+  }
+
   /** `isFirst`: the event begins an answer, and with it a new count. Events without a number are always in place. */
   read(value: unknown, isFirst: boolean): 'in place' | 'earlier' | 'gap' {
     const number = wireCount(value);
     if (number === undefined) return 'in place';
     const rises = !isFirst && number === this.#next;
-    if (!isFirst && !rises && this.#rises >= PROVEN) return number < this.#next ? 'earlier' : 'gap';
+    if (!isFirst && !rises && this.isProven) return number < this.#next ? 'earlier' : 'gap';
     this.#rises = rises ? this.#rises + 1 : 0;
     this.#next = number + 1;
     return 'in place';
