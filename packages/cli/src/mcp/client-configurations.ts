@@ -6,7 +6,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 /** The program that a client starts. */
-export interface GatewayProgram {
+interface GatewayProgram {
   readonly command: string;
   readonly args: readonly string[];
 }

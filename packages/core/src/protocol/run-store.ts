@@ -3,7 +3,7 @@ import type { RunWatchOptions } from './event-log.js';
 import { DecisionSchema, type Approval } from './approval-records.js';
 import { ApprovalRequestSchema } from './approvals.js';
 import { OutputItemSchema } from './items.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
 import { NewThreadSchema } from './new-thread.js';
 
 /** States in which a run has not ended. */
@@ -48,6 +48,8 @@ export const RunSchema = z.strictObject({
   leaseExpiresAt: TimeSchema.optional(),
   /** The first holder that has left the run unfinished since the run was created or suspended. */
   leftBy: z.string().optional(),
+  /** The number of holders that died since the run was created or suspended. Absent: none. */
+  deaths: z.number().int().min(1).optional(),
   /** The time at which the run's cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
@@ -202,7 +204,8 @@ export interface RunStore {
    * `ThreadStore.create`.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
-  get(runId: string): Promise<Run | undefined>;
+  /** With `principal`, returns undefined for a run of another principal. */
+  get(runId: string, owner?: OwnerFilter): Promise<Run | undefined>;
   /**
    * Claims the oldest run that is queued or whose lease has expired. Runs of the principals with the smallest share of
    * held runs come first (`fairShares`), so that a principal with many runs does not hold up the others. Returns
@@ -212,8 +215,12 @@ export interface RunStore {
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
   /** Renews the lease. Resolves even if the lease is lost: see `Renewal`. */
   renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
-  /** Returns the run to the queue, as in an orderly shutdown. Does nothing if the epoch is stale. */
-  release(fence: RunFence): Promise<void>;
+  /**
+   * Returns the run to the queue, as in an orderly shutdown or after a fault of a store. `isDead`: another process
+   * releases the run of a dead holder, which counts as one of the run's `deaths`, as does an expired lease. Does nothing
+   * if the epoch is stale.
+   */
+  release(fence: RunFence, how?: { readonly isDead?: boolean | undefined }): Promise<void>;
   /**
    * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending
    * approvals that are not listed are cancelled. If all approvals are decided, the run is queued at once. Rejects with

@@ -32,6 +32,7 @@ export function runStoreConformance(): readonly StoresLaw[] {
     ...idempotencyLaws,
     ...claimLaws,
     ...leaseLaws,
+    ...deathLaws,
     ...endLaws,
     ...suspensionLaws,
     ...cancelLaws,
@@ -423,6 +424,24 @@ async function refusesAll(runs: RunStore, fence: RunFence): Promise<void> {
   await refuses(() => runs.suspend(fence, [approvalDraft('apr_x')]), StaleEpochError);
   await runs.release(fence);
 }
+
+const deathLaws: readonly StoresLaw[] = [
+  storesLaw('a run counts the holders that died, and not those that released it', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { runs, threads } = await makeStores({ now: clock.now });
+    const { runId } = (await runs.create(runDraft({ claim: { owner: 'a', leaseMs: 1_000 } }))).run;
+    const claim = async () => (await runs.claim({ owner: 'b', leaseMs: 1_000 }))?.run.deaths;
+    await runs.release({ runId, epoch: 1 });
+    strictEqual(await claim(), undefined);
+    await runs.release({ runId, epoch: 2 }, { isDead: true });
+    strictEqual(await claim(), 1);
+    clock.nowMs += 2_000;
+    strictEqual(await claim(), 2);
+    await runs.suspend({ runId, epoch: 4 }, [approvalDraft('apr_1')]);
+    await threads.decide('apr_1', 'approve', 'ada');
+    strictEqual(await claim(), undefined);
+  }),
+];
 
 const endLaws: readonly StoresLaw[] = [
   storesLaw('a run that has ended has no holder and cannot be claimed', async (stores) => {

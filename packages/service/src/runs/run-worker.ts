@@ -22,8 +22,8 @@ const CANCEL_CHECK_MS = 1_000;
 
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** Maximum number of interruptions after which a run is retried. */
-const MAX_INTERRUPTIONS = 20;
+/** Maximum number of processes that may die during a run before the run is given up. A fault of a store is no death. */
+const MAX_DEATHS = 20;
 
 export interface RunWorkerSettings {
   readonly stores: ServiceStores;
@@ -140,7 +140,7 @@ export class RunWorker {
       for (const run of held) {
         // Other processes handle the runs of the workspaces that this process does not serve.
         if (workspaces?.includes(run.workspace) === false || !isOwnerDead(run)) continue;
-        await runs.release({ runId: run.runId, epoch: run.epoch });
+        await runs.release({ runId: run.runId, epoch: run.epoch }, { isDead: true });
       }
       while ((await threads.expireApprovals()).length > 0);
     } catch (error) {
@@ -227,9 +227,9 @@ export class RunWorker {
     const onFault = (error: unknown) => this.#report(error, run);
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
-    const count = interruptionCount(held);
-    const isHopeless = count > MAX_INTERRUPTIONS && !held.state.isEnded;
-    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, { stores, agents });
+    const { deaths = 0 } = run;
+    const isHopeless = deaths > MAX_DEATHS && !held.state.isEnded;
+    const executing = isHopeless ? giveUp(held, deaths) : executeRun(held, claimed, { stores, agents });
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)
@@ -266,13 +266,6 @@ export class RunWorker {
     this.#heldRuns.delete(runId);
     this.#wake();
   }
-}
-
-/**
- * The number of claims that neither ended the run nor suspended it: the process died, or returned the run to the queue.
- */
-function interruptionCount({ run, earlier }: HeldRun): number {
-  return run.epoch - 1 - earlier.filter(({ payload }) => payload.type === 'response_done').length;
 }
 
 /** Ends a run that was interrupted too often. */

@@ -30,7 +30,7 @@ export async function claimInterruptedRun(
   threadId: string,
 ): Promise<ClaimedRun | undefined> {
   const running = await refuseHeldThread({ runs }, threadId);
-  for (const { runId, epoch } of running) await runs.release({ runId, epoch });
+  for (const { runId, epoch } of running) await runs.release({ runId, epoch }, { isDead: true });
   const [queued] = (await runs.list({ threadId, state: 'queued' })).runs;
   if (queued === undefined) return undefined;
   if (queued.reason !== 'interrupted')

@@ -9,8 +9,8 @@ import { memoryEventLog, memoryStores } from '#service/stores/index.js';
 
 const INPUT = [{ type: 'message' as const, id: 'item_in', role: 'user' as const, content: 'hello' }];
 
-/** The run after 25 workers have died with it. Its worker wrote `payloads`. */
-async function workedOn(payloads: readonly EventPayload[]) {
+/** The run after 25 workers have died with it, or have released it. Its worker wrote `payloads`. */
+async function workedOn(payloads: readonly EventPayload[], isDead = true) {
   const [stores, log] = [memoryStores(), memoryEventLog()];
   const { run } = await stores.runs.create({ principal: 'ada', thread: { create: {} }, input: INPUT });
   const envelopes = new EventEnvelopes(run);
@@ -18,7 +18,7 @@ async function workedOn(payloads: readonly EventPayload[]) {
   if (events.length > 0) await stores.threads.append(events);
   for (let epoch = 1; epoch <= 25; epoch += 1) {
     await stores.runs.claim({ owner: 'a dead worker', leaseMs: 60_000 });
-    await stores.runs.release({ runId: run.runId, epoch });
+    await stores.runs.release({ runId: run.runId, epoch }, { isDead });
   }
   const faults: unknown[] = [];
   const worker = new RunWorker({
@@ -44,6 +44,14 @@ it('a run during which every worker died fails', async () => {
   const { state, epoch, events } = await workedOn([]);
   expect({ state, epoch }).toEqual({ state: 'failed', epoch: 26 });
   expect(JSON.stringify(events)).toMatch(/was interrupted 25 times, so the server does not retry it/u);
+});
+
+it('a run that workers released, because a store failed, is not given up', async () => {
+  const { events } = await workedOn([], false);
+  expect(JSON.stringify(events)).not.toContain('interrupted');
+  expect(events.map(({ payload }) => payload)).toContainEqual(
+    expect.objectContaining({ type: 'response_error', code: 'AgentUnavailableError' }),
+  );
 });
 
 it('a run whose events have ended ends as they say, however many workers died before its state was stored', async () => {

@@ -16,13 +16,14 @@ import {
   type ClaimedRun,
   type ClaimOptions,
   type CreatedRun,
+  type OwnerFilter,
   type Renewal,
   type RunEnd,
   type RunPage,
   type RunQuery,
   type RunWatchOptions,
 } from '@toolscript/core/ports';
-import { isFinal, notFound, memoryPage, type MemoryDatabase, type RunRecord } from './memory-database.js';
+import { isFinal, isOwned, notFound, memoryPage, type MemoryDatabase, type RunRecord } from './memory-database.js';
 import { addThread } from './memory-threads.js';
 import { principalKey, watchBoard } from '../change-board.js';
 import { parseShape } from '../shapes.js';
@@ -49,8 +50,9 @@ export class MemoryRuns implements RunStore {
     return createdRun(record, true);
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    return structuredClone(this.database.runs.get(runId)?.run);
+  async get(runId: string, owner?: OwnerFilter): Promise<Run | undefined> {
+    const run = this.database.runs.get(runId)?.run;
+    return run && isOwned(run, owner) ? structuredClone(run) : undefined;
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
@@ -71,6 +73,7 @@ export class MemoryRuns implements RunStore {
     if (record.run.state === 'running') {
       record.run.reason = 'interrupted';
       record.run.leftBy ??= record.run.owner;
+      countDeath(record);
     }
     if (record.run.state === 'suspended') record.run.reason = 'resumed';
     this.#hold(record, lease);
@@ -90,10 +93,11 @@ export class MemoryRuns implements RunStore {
     return { isHeld, isCancelRequested: record?.run.cancelRequestedAt !== undefined };
   }
 
-  async release(fence: RunFence): Promise<void> {
+  async release(fence: RunFence, { isDead = false }: { isDead?: boolean | undefined } = {}): Promise<void> {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.database.runs.get(runId);
     if (record?.run.epoch !== epoch || record.run.state !== 'running') return;
+    if (isDead) countDeath(record);
     this.database.leave(record, { state: 'queued', reason: 'interrupted' });
   }
 
@@ -271,6 +275,10 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
     leaseMs: 0,
     events: [],
   };
+}
+
+function countDeath({ run }: RunRecord): void {
+  run.deaths = (run.deaths ?? 0) + 1;
 }
 
 function refuseForeign(database: MemoryDatabase, runId: string, drafts: readonly ParsedApproval[]): void {

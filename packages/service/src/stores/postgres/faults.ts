@@ -92,6 +92,11 @@ export function isLostConnection(error: unknown): boolean {
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
 }
 
+/** Whether the connection leads to a server that has become a standby. A new connection may lead to the primary. */
+export function isOnStandby(error: unknown): boolean {
+  return postgresErrorCode(error) === '25006';
+}
+
 /** Whether the server accepts no more connections. In that case, the statement was not sent. */
 export function isCrowded(error: unknown): boolean {
   return postgresErrorCode(error) === '53300';

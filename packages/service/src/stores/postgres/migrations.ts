@@ -42,6 +42,7 @@ export const MIGRATIONS: readonly string[] = [
     lease_ms BIGINT,
     lease_expires_at BIGINT,
     left_by TEXT,
+    deaths BIGINT NOT NULL DEFAULT 0,
     cancel_requested_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,

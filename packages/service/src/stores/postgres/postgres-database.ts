@@ -6,7 +6,7 @@ import { tablesOver, type Tables } from '../tables/index.js';
 import { Changes } from './changes.js';
 import { postgresConfiguration, tryToConnect } from './configuration.js';
 import { PostgresConnection } from './connection.js';
-import { describePostgresFault, isCrowded, isLostConnection, type Place } from './faults.js';
+import { describePostgresFault, isCrowded, isOnStandby, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
 import { ServerClock } from './server-clock.js';
 import type { ChangeBoard } from '../change-board.js';
@@ -172,7 +172,8 @@ export class PostgresDatabase implements TableCalls {
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
         if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
-        if (isOver || !(isLostConnection(error) || isCrowded(error))) throw describePostgresFault(error, this.place);
+        if (isOver || !(isLostConnection(error) || isCrowded(error) || isOnStandby(error)))
+          throw describePostgresFault(error, this.place);
       }
       await delay(waitMs);
     }
@@ -183,7 +184,7 @@ export class PostgresDatabase implements TableCalls {
     try {
       return await action();
     } catch (error) {
-      isLost = isLostConnection(error);
+      isLost = isLostConnection(error) || isOnStandby(error);
       throw error;
     } finally {
       client.release(isLost);

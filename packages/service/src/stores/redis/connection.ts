@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, ErrorReply } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/ports';
-import { describeRedisFault, isDenied, isLostConnection, redisFault } from './faults.js';
+import { describeRedisFault, isDenied, isLostConnection, isOnReplica, redisFault } from './faults.js';
 import type { RedisPlace } from './place.js';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 
@@ -123,6 +123,11 @@ export class RedisConnection {
     for (const client of [this.#calls, this.#waiting]) if (client.isReady) send(client, ['PING']).catch(() => {});
   }
 
+  /** Asks the server to end both connections; the client then opens new ones. */
+  #reconnect(): void {
+    for (const client of [this.#calls, this.#waiting]) send(client, ['QUIT']).catch(() => {});
+  }
+
   async #untilAnswered(action: () => Promise<Reply>): Promise<Reply> {
     const deadline = performance.now() + GONE_MS;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
@@ -131,6 +136,7 @@ export class RedisConnection {
       } catch (error) {
         const isOver = this.isClosed || performance.now() + waitMs > deadline;
         if (isOver || !isLostConnection(error)) throw describeRedisFault(error, this.place);
+        if (isOnReplica(error)) this.#reconnect();
       }
       await delay(waitMs);
     }

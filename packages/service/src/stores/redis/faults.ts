@@ -92,9 +92,15 @@ export function describeRedisFault(error: unknown, place: RedisPlace, isOpening 
  * it starts.
  */
 export function isLostConnection(error: unknown): boolean {
-  if (error instanceof ErrorReply) return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message);
+  if (error instanceof ErrorReply)
+    return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message) || isOnReplica(error);
   const kind = redisFaultKind(error);
   return kind === 'lost' || kind === 'unreachable';
+}
+
+/** Whether the connection leads to a server that has become a replica. A new connection may lead to the primary. */
+export function isOnReplica(error: unknown): boolean {
+  return redisFaultKind(error) === 'readOnly';
 }
 
 /** Whether the user may not use the command. */

@@ -45,6 +45,7 @@ export const MIGRATIONS: readonly string[] = [
     lease_ms INTEGER,
     lease_expires_at INTEGER,
     left_by TEXT,
+    deaths INTEGER NOT NULL DEFAULT 0,
     cancel_requested_at INTEGER,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,

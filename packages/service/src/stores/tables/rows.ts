@@ -54,6 +54,7 @@ export function rowRun(row: Row): Run {
     ...optional('owner', row.owner, decode),
     ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
     ...optional('leftBy', row.left_by, decode),
+    ...(row.deaths === 0 ? {} : { deaths: row.deaths as number }),
     ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
@@ -115,8 +116,9 @@ export async function refuseFullStorage(
   checkBounds({ thread: bytes as number, principal: all!.total as number }, bounds);
 }
 
-export function findRun(database: Database, runId: string): Promise<Row | undefined> {
-  return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
+export function findRun(database: Database, runId: string, principal?: string): Promise<Row | undefined> {
+  const { sql, parameters } = conditions(database.dialect, { run_id: runId, principal });
+  return database.first(`SELECT * FROM runs WHERE ${sql}`, parameters);
 }
 
 /**

@@ -46,6 +46,7 @@ const HAS_ROOM = '(:max IS NULL OR coalesce(held.number, 0) < :max)';
 
 const claimSql = (candidate: string, lock: string, order = 'position') => `
   UPDATE runs SET
+    deaths = deaths + CASE state WHEN 'running' THEN 1 ELSE 0 END,
     left_by = CASE state WHEN 'running' THEN coalesce(left_by, owner) ELSE left_by END,
     reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,

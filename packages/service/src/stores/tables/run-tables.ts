@@ -62,8 +62,8 @@ export class RunTables {
     });
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    const row = await findRun(this.database, runId);
+  async get(runId: string, principal?: string): Promise<Run | undefined> {
+    const row = await findRun(this.database, runId, principal);
     return row && rowRun(row);
   }
 
@@ -89,12 +89,13 @@ export class RunTables {
     );
   }
 
-  release(fence: RunFence, now: number): Promise<Run | undefined> {
+  release(fence: RunFence, isDead: boolean, now: number): Promise<Run | undefined> {
     return this.database.write(async () => {
       const row = await lockRun(this.database, fence.runId);
       if (row?.epoch !== fence.epoch || row.state !== 'running') return undefined;
       await this.#leave(row, 'queued', now);
-      await this.database.run(`UPDATE runs SET reason = 'interrupted' WHERE run_id = :runId`, { runId: fence.runId });
+      const sql = `UPDATE runs SET reason = 'interrupted', deaths = deaths + :deaths WHERE run_id = :runId`;
+      await this.database.run(sql, { runId: fence.runId, deaths: isDead ? 1 : 0 });
       return this.get(fence.runId);
     });
   }
@@ -213,7 +214,8 @@ export class RunTables {
   async #leave(row: Row, state: Run['state'], now: number, error?: RunEnd['error']): Promise<void> {
     await this.database.run(
       `UPDATE runs SET state = :state, error = :error, owner = NULL, lease_ms = NULL, lease_expires_at = NULL,
-        left_by = CASE :state WHEN 'queued' THEN coalesce(left_by, owner) END, updated_at = :now
+        left_by = CASE :state WHEN 'queued' THEN coalesce(left_by, owner) END,
+        deaths = CASE :state WHEN 'queued' THEN deaths ELSE 0 END, updated_at = :now
       WHERE run_id = :runId`,
       { runId: row.run_id!, state, error: encodeOptional(error), now },
     );

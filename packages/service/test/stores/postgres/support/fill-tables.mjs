@@ -13,7 +13,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
       nextval('positions'), 'a title', NULL, 0 FROM generate_series(0, ${threads - 1}) AS thread`,
     `INSERT INTO runs SELECT 'run_' || run, nextval('positions'), 'thr_' || run / 2, 'turn_' || run,
       to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
-      '{}', NULL, NULL, NULL, NULL, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
+      '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
     `INSERT INTO turns SELECT 'run_' || run, 'thr_' || run / 2,
       '[{"type":"message","id":"item_u","role":"user","content":"Hello"}]', 'hello'
       FROM generate_series(0, ${2 * threads - 1}) AS run`,
@@ -50,7 +50,7 @@ export function fillQueue({ noisy, quiet }) {
   return [
     `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL, 0 FROM ${all}`,
     `INSERT INTO runs SELECT 'run_q' || run, nextval('positions'), 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
-      'new', 0, '{}', NULL, NULL, NULL, NULL, NULL, 1, 1, NULL FROM ${all}`,
+      'new', 0, '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL FROM ${all}`,
     `INSERT INTO turns SELECT 'run_q' || run, 'thr_q' || run, '[]', '' FROM ${all}`,
     'ANALYZE',
   ];
