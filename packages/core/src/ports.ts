@@ -103,7 +103,7 @@ export {
   StorageLimitError,
   ThreadBusyError,
 } from './protocol/store-errors.js';
-export { DEFAULT_PAGE, MAX_PAGE } from './protocol/store-shapes.js';
+export { DEFAULT_PAGE, MAX_PAGE, type OwnerFilter } from './protocol/store-shapes.js';
 export type {
   ItemPage,
   ItemQuery,

@@ -3,7 +3,7 @@ import type { RunWatchOptions } from './event-log.js';
 import { DecisionSchema, type Approval } from './approval-records.js';
 import { ApprovalRequestSchema } from './approvals.js';
 import { OutputItemSchema } from './items.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
 import { NewThreadSchema } from './new-thread.js';
 
 /** States in which a run has not ended. */
@@ -204,7 +204,8 @@ export interface RunStore {
    * `ThreadStore.create`.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
-  get(runId: string): Promise<Run | undefined>;
+  /** With `principal`, returns undefined for a run of another principal. */
+  get(runId: string, owner?: OwnerFilter): Promise<Run | undefined>;
   /**
    * Claims the oldest run that is queued or whose lease has expired. Runs of the principals with the smallest share of
    * held runs come first (`fairShares`), so that a principal with many runs does not hold up the others. Returns

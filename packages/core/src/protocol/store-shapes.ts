@@ -11,6 +11,11 @@ export const DEFAULT_PAGE = 50;
 /** Maximum number of entries on a page. */
 export const MAX_PAGE = 500;
 
+/** Restricts a query by id to what a principal owns. Without `principal`, the owner is not checked. */
+export interface OwnerFilter {
+  readonly principal?: string | undefined;
+}
+
 /** `after` is `next` of the previous page. */
 export const PageQuerySchema = z.strictObject({
   after: z.string().optional(),

@@ -6,7 +6,7 @@ import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
 import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
 import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
@@ -106,7 +106,8 @@ export interface ThreadStore {
    * ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
-  get(threadId: string): Promise<Thread | undefined>;
+  /** With `principal`, returns undefined for a thread of another principal. */
+  get(threadId: string, owner?: OwnerFilter): Promise<Thread | undefined>;
   /**
    * Lists threads, the most recently changed one first, by the order of the changes and not by the clock. A thread that
    * changes while pages are read moves to an earlier page; no page repeats a thread.
@@ -139,7 +140,8 @@ export interface ThreadStore {
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
   /** Reads a page of the thread's turns, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
-  approval(approvalId: string): Promise<Approval | undefined>;
+  /** With `principal`, returns undefined for an approval of another principal. */
+  approval(approvalId: string, owner?: OwnerFilter): Promise<Approval | undefined>;
   /** Lists the approvals of all threads, the oldest one first. */
   listApprovals(query?: ApprovalQuery): Promise<ApprovalPage>;
   /**

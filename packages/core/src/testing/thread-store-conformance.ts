@@ -48,6 +48,20 @@ const threadLaws: readonly StoresLaw[] = [
     const plain = await threads.create({ principal: 'ada', threadId: 'thr_plain' });
     deepStrictEqual([plain.title, plain.workspace, plain.agentId], ['', '', undefined]);
   }),
+  storesLaw('a thread, a run and an approval are found for their owner alone, if an owner is named', async (stores) => {
+    const { run, fence } = await heldRun(stores, { principal: 'ada' });
+    await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
+    for (const principal of ['ada', undefined]) {
+      strictEqual((await stores.threads.get(run.threadId, { principal }))?.threadId, run.threadId);
+      strictEqual((await stores.runs.get(run.runId, { principal }))?.runId, run.runId);
+      strictEqual((await stores.threads.approval('apr_1', { principal }))?.approvalId, 'apr_1');
+    }
+    for (const principal of ['bob', '', '%', 'ADA', 'x'.repeat(10_000), ...HOSTILE_TEXTS]) {
+      strictEqual(await stores.threads.get(run.threadId, { principal }), undefined);
+      strictEqual(await stores.runs.get(run.runId, { principal }), undefined);
+      strictEqual(await stores.threads.approval('apr_1', { principal }), undefined);
+    }
+  }),
   storesLaw('missing entries are undefined or empty, whatever their id', async ({ threads, runs }) => {
     for (const id of ['thr_none', ...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
       strictEqual(await threads.get(id), undefined);

@@ -101,7 +101,7 @@ export function expectSame(takes: readonly Pick<Take, 'api' | 'played' | 'calls'
 }
 
 /** Names and blobs of one wire format. */
-const NATIVE = ['api', 'native_id', 'native_type', 'encrypted_content', 'signature', 'reasoning_content'];
+const NATIVE = ['api', 'native_id', 'native_type', 'encrypted_content', 'signature', 'prefix', 'reasoning_content'];
 /** Members of the model's output that only some formats add. */
 const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
   message: ['status'],

@@ -23,9 +23,9 @@ export async function previousResponse(
 ): Promise<PreviousResponse> {
   const { stores } = service;
   const runId = responseRunId(responseId);
-  const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: previous-response-of-the-caller
-  if (run === undefined || run.principal !== principal)
+  const run = runId === undefined ? undefined : await stores.runs.get(runId, { principal });
+  if (run === undefined)
     throw apiError(
       400,
       `You have no response ${JSON.stringify(responseId)} to continue. Correct "previous_response_id", or omit it.`,

@@ -177,9 +177,10 @@ async function cancelAndWait(service: Service, { runId }: Run): Promise<void> {
 async function ownResponse({ stores }: Service, request: FastifyRequest): Promise<Run> {
   const { responseId } = request.params as { responseId: string };
   const runId = responseRunId(responseId);
-  const run = runId === undefined ? undefined : await stores.runs.get(runId);
+  const { principal } = request.caller;
   // defence: response-of-the-caller
-  if (run === undefined || run.principal !== request.caller.principal || isGone(run))
+  const run = runId === undefined ? undefined : await stores.runs.get(runId, { principal });
+  if (run === undefined || isGone(run))
     throw apiError(404, `You have no response ${JSON.stringify(responseId)}. Correct the id.`, {
       param: 'response_id',
       code: 'response_not_found',

@@ -1,3 +1,4 @@
+import { LongAnswers } from '#server/http/long-answers.js';
 import { textSlices } from '#server/http/text-slices.js';
 import { threadText } from '#server/http/thread-text.js';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +26,8 @@ describe('the text of a long thread', () => {
     };
     setImmediate(pass);
     const slices: string[] = [];
-    for await (const slice of textSlices(threadText({ readItems }, THREAD, 'full'))) {
+    const options = { operations: 'full' as const, longAnswers: new LongAnswers() };
+    for await (const slice of textSlices(threadText({ readItems }, THREAD, options))) {
       slices.push(slice);
       expect(slice.length).toBeLessThan(80_000);
       expect(passed).toBeGreaterThanOrEqual(slices.length - 1);
@@ -39,9 +41,31 @@ describe('the text of a long thread', () => {
     });
   });
 
+  it('is read after the other long texts of its principal, and beside those of others', async () => {
+    const longAnswers = new LongAnswers();
+    const reading = { ada: 0, bob: 0 };
+    const most = { ada: 0, all: 0 };
+    const readItems = (name: 'ada' | 'bob') => async () => {
+      reading[name] += 1;
+      most.ada = Math.max(most.ada, reading.ada);
+      most.all = Math.max(most.all, reading.ada + reading.bob);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      reading[name] -= 1;
+      return { turns: [turn(0)] };
+    };
+    const texts = (['ada', 'ada', 'ada', 'bob'] as const).map(async (principal) => {
+      const options = { operations: 'full' as const, longAnswers };
+      const text = threadText({ readItems: readItems(principal) }, { ...THREAD, principal }, options);
+      for await (const part of text) expect(part).not.toBe('');
+    });
+    await Promise.all(texts);
+    expect(most).toEqual({ ada: 1, all: 2 });
+  });
+
   it('of a thread without turns is whole, too', async () => {
     const slices: string[] = [];
-    for await (const slice of textSlices(threadText({ readItems: async () => ({ turns: [] }) }, THREAD, 'summary')))
+    const options = { operations: 'summary' as const, longAnswers: new LongAnswers() };
+    for await (const slice of textSlices(threadText({ readItems: async () => ({ turns: [] }) }, THREAD, options)))
       slices.push(slice);
     expect(JSON.parse(slices.join(''))).toMatchObject({ threadId: 't', items: [], runs: [] });
   });

@@ -7,6 +7,7 @@ import {
   type ClaimedRun,
   type ClaimOptions,
   type CreatedRun,
+  type OwnerFilter,
   type Renewal,
   type RunEnd,
   type RunPage,
@@ -43,8 +44,8 @@ export class TableRuns implements RunStore {
     return created;
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    return isStoreId(runId) ? this.database.call('runs', 'get', runId) : undefined;
+  async get(runId: string, { principal }: OwnerFilter = {}): Promise<Run | undefined> {
+    return isStoreId(runId) ? this.database.call('runs', 'get', runId, encodedText(principal)) : undefined;
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {

@@ -13,6 +13,7 @@ import {
   type EventRange,
   type ItemPage,
   type ItemQuery,
+  type OwnerFilter,
   type ThreadDraft,
   type ThreadInstructions,
   type ThreadPage,
@@ -51,8 +52,8 @@ export class TableThreads implements ThreadStore {
     return this.database.call('threads', 'create', parseShape(ThreadDraftSchema, draft, 'thread'), this.now());
   }
 
-  async get(threadId: string): Promise<Thread | undefined> {
-    return isStoreId(threadId) ? this.database.call('threads', 'get', threadId) : undefined;
+  async get(threadId: string, { principal }: OwnerFilter = {}): Promise<Thread | undefined> {
+    return isStoreId(threadId) ? this.database.call('threads', 'get', threadId, encodedText(principal)) : undefined;
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
@@ -125,8 +126,9 @@ export class TableThreads implements ThreadStore {
     return { turns, ...nextCursor('turn', page.next) };
   }
 
-  async approval(approvalId: string): Promise<Approval | undefined> {
-    const approval = isStoreId(approvalId) ? await this.database.call('threads', 'approval', approvalId) : undefined;
+  async approval(approvalId: string, { principal }: OwnerFilter = {}): Promise<Approval | undefined> {
+    if (!isStoreId(approvalId)) return undefined;
+    const approval = await this.database.call('threads', 'approval', approvalId, encodedText(principal));
     return approval && openApproval(this.seal, approval);
   }
 

@@ -10,10 +10,10 @@ export const ApprovalParameters = z.object({ approvalId: IdSchema });
 /** The approval that the path names. Throws a problem with status 404 unless the approval belongs to the caller. */
 export async function ownApproval({ stores }: Service, request: FastifyRequest): Promise<Approval> {
   const { approvalId } = request.params as { approvalId: string };
-  const approval = await stores.threads.approval(approvalId);
+  const { principal } = request.caller;
   // defence: approval-of-the-caller
-  if (approval === undefined || approval.principal !== request.caller.principal)
-    throw notFoundProblem('approval', approvalId);
+  const approval = await stores.threads.approval(approvalId, { principal });
+  if (approval === undefined) throw notFoundProblem('approval', approvalId);
   return approval;
 }
 

@@ -55,8 +55,9 @@ export async function cancelRun({ stores, worker }: Service, runId: string): Pro
 
 export async function ownRun({ stores }: Service, request: FastifyRequest): Promise<Run> {
   const { runId } = request.params as { runId: string };
-  const run = await stores.runs.get(runId);
+  const { principal } = request.caller;
   // defence: run-of-the-caller
-  if (run === undefined || run.principal !== request.caller.principal) throw notFoundProblem('run', runId);
+  const run = await stores.runs.get(runId, { principal });
+  if (run === undefined) throw notFoundProblem('run', runId);
   return run;
 }

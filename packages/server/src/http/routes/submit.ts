@@ -53,8 +53,8 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
   await refuseFullQueue(service, principal);
   const { threadId, branchBefore, prompt, model, overrides } = body;
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
-  const thread = threadId === undefined ? undefined : await stores.threads.get(threadId);
-  if (threadId !== undefined && thread?.principal !== principal) throw notFoundProblem('thread', threadId);
+  const thread = threadId === undefined ? undefined : await stores.threads.get(threadId, { principal });
+  if (threadId !== undefined && thread === undefined) throw notFoundProblem('thread', threadId);
   const agentId = body.agentId ?? thread?.agentId;
   const served = await agents.find(agentId);
   if (served === undefined) throw await unknownAgent(service, agentId);

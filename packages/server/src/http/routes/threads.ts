@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { deleteThread } from '@toolscript/service';
+import { LongAnswers } from '../long-answers.js';
 import { notFoundProblem } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageSchema, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -27,6 +28,7 @@ export type Routes = ReturnType<typeof typedInstance>;
 
 function readingRoutes(app: Routes, service: Service): void {
   const { threads } = service.stores;
+  const longAnswers = new LongAnswers();
 
   app.route({
     method: 'GET',
@@ -39,7 +41,8 @@ function readingRoutes(app: Routes, service: Service): void {
       response: { 200: pageSchema(ThreadSummarySchema) },
     },
     handler: async ({ caller, query }) => {
-      const page = await threads.list({ principal: caller.principal, ...present(query) });
+      const list = () => threads.list({ principal: caller.principal, ...present(query) });
+      const page = await (query.text === undefined ? list() : longAnswers.read(caller.principal, list));
       return { data: page.threads.map(threadView), next: page.next };
     },
   });
@@ -56,7 +59,8 @@ function readingRoutes(app: Routes, service: Service): void {
       response: { 200: ThreadSchema },
     },
     handler: async (request, reply) => {
-      const text = threadText(threads, await ownThread(service, request), request.query.operations);
+      const { operations } = request.query;
+      const text = threadText(threads, await ownThread(service, request), { operations, longAnswers });
       service.streams.addResponse(request.caller, reply);
       return sendSlices(reply, text);
     },
@@ -104,8 +108,9 @@ function changingRoutes(app: Routes, service: Service): void {
 
 export async function ownThread({ stores }: Service, request: FastifyRequest): Promise<Thread> {
   const { threadId } = request.params as { threadId: string };
-  const thread = await stores.threads.get(threadId);
+  const { principal } = request.caller;
   // defence: thread-of-the-caller
-  if (thread === undefined || thread.principal !== request.caller.principal) throw notFoundProblem('thread', threadId);
+  const thread = await stores.threads.get(threadId, { principal });
+  if (thread === undefined) throw notFoundProblem('thread', threadId);
   return thread;
 }

@@ -9,7 +9,7 @@ import {
   type Turn,
 } from '@toolscript/core/protocol';
 import { isFinalRunState, present } from '@toolscript/core/internal';
-import { type DocumentLimits, type ThreadInstructions, DEFAULT_PAGE } from '@toolscript/core/ports';
+import { type DocumentLimits, type OwnerFilter, type ThreadInstructions, DEFAULT_PAGE } from '@toolscript/core/ports';
 import { MemoryDocuments } from './memory-documents.js';
 import { ChangeBoard, principalKey } from '../change-board.js';
 import { parseShape, readCursor, writeCursor } from '../shapes.js';
@@ -162,6 +162,10 @@ export class MemoryDatabase {
 }
 
 export const { notFound } = storeErrors;
+
+export function isOwned({ principal }: { readonly principal: string }, owner: OwnerFilter = {}): boolean {
+  return (owner.principal ?? principal) === principal;
+}
 
 export function isFinal({ run }: RunRecord): boolean {
   return isFinalRunState(run.state);

@@ -16,13 +16,14 @@ import {
   type ClaimedRun,
   type ClaimOptions,
   type CreatedRun,
+  type OwnerFilter,
   type Renewal,
   type RunEnd,
   type RunPage,
   type RunQuery,
   type RunWatchOptions,
 } from '@toolscript/core/ports';
-import { isFinal, notFound, memoryPage, type MemoryDatabase, type RunRecord } from './memory-database.js';
+import { isFinal, isOwned, notFound, memoryPage, type MemoryDatabase, type RunRecord } from './memory-database.js';
 import { addThread } from './memory-threads.js';
 import { principalKey, watchBoard } from '../change-board.js';
 import { parseShape } from '../shapes.js';
@@ -49,8 +50,9 @@ export class MemoryRuns implements RunStore {
     return createdRun(record, true);
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    return structuredClone(this.database.runs.get(runId)?.run);
+  async get(runId: string, owner?: OwnerFilter): Promise<Run | undefined> {
+    const run = this.database.runs.get(runId)?.run;
+    return run && isOwned(run, owner) ? structuredClone(run) : undefined;
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {

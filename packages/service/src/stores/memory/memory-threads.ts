@@ -22,6 +22,7 @@ import {
   type EventRange,
   type ItemPage,
   type ItemQuery,
+  type OwnerFilter,
   type ThreadDraft,
   type ThreadInstructions,
   type ThreadPage,
@@ -30,6 +31,7 @@ import {
 import { runItems } from '@toolscript/core/history';
 import {
   isFinal,
+  isOwned,
   notFound,
   memoryPage,
   type ApprovalRecord,
@@ -52,9 +54,9 @@ export class MemoryThreads implements ThreadStore {
     return this.database.threadView(addThread(this.database, parsed));
   }
 
-  async get(threadId: string): Promise<Thread | undefined> {
+  async get(threadId: string, owner?: OwnerFilter): Promise<Thread | undefined> {
     const record = this.database.threads.get(threadId);
-    return record && this.database.threadView(record);
+    return record && isOwned(record.thread, owner) ? this.database.threadView(record) : undefined;
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
@@ -145,8 +147,9 @@ export class MemoryThreads implements ThreadStore {
     return { turns, ...rest };
   }
 
-  async approval(approvalId: string): Promise<Approval | undefined> {
-    return structuredClone(this.database.approvals.get(approvalId)?.approval);
+  async approval(approvalId: string, owner?: OwnerFilter): Promise<Approval | undefined> {
+    const approval = this.database.approvals.get(approvalId)?.approval;
+    return approval && isOwned(approval, owner) ? structuredClone(approval) : undefined;
   }
 
   async listApprovals(query: ApprovalQuery = {}): Promise<ApprovalPage> {

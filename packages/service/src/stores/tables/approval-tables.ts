@@ -20,8 +20,9 @@ const MAX_PAGE_LENGTH = 1_048_576;
 export class ApprovalTables {
   constructor(readonly database: Database) {}
 
-  find(approvalId: string): Promise<Row | undefined> {
-    return this.database.first('SELECT * FROM approvals WHERE approval_id = :approvalId', { approvalId });
+  find(approvalId: string, principal?: string): Promise<Row | undefined> {
+    const { sql, parameters } = conditions(this.database.dialect, { approval_id: approvalId, principal });
+    return this.database.first(`SELECT * FROM approvals WHERE ${sql}`, parameters);
   }
 
   async list(query: { filters: Readonly<Record<string, string | undefined>>; after: number; limit: number }) {

@@ -116,8 +116,9 @@ export async function refuseFullStorage(
   checkBounds({ thread: bytes as number, principal: all!.total as number }, bounds);
 }
 
-export function findRun(database: Database, runId: string): Promise<Row | undefined> {
-  return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
+export function findRun(database: Database, runId: string, principal?: string): Promise<Row | undefined> {
+  const { sql, parameters } = conditions(database.dialect, { run_id: runId, principal });
+  return database.first(`SELECT * FROM runs WHERE ${sql}`, parameters);
 }
 
 /**

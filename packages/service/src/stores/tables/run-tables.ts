@@ -62,8 +62,8 @@ export class RunTables {
     });
   }
 
-  async get(runId: string): Promise<Run | undefined> {
-    const row = await findRun(this.database, runId);
+  async get(runId: string, principal?: string): Promise<Run | undefined> {
+    const row = await findRun(this.database, runId, principal);
     return row && rowRun(row);
   }
 

@@ -65,10 +65,9 @@ export class ThreadTables {
     });
   }
 
-  async get(threadId: string): Promise<Thread | undefined> {
-    const row = await this.database.first(`SELECT ${THREAD_COLUMNS} FROM threads WHERE thread_id = :threadId`, {
-      threadId,
-    });
+  async get(threadId: string, principal?: string): Promise<Thread | undefined> {
+    const { sql, parameters } = conditions(this.database.dialect, { thread_id: threadId, principal });
+    const row = await this.database.first(`SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql}`, parameters);
     return row && rowThread(row);
   }
 
@@ -193,8 +192,8 @@ export class ThreadTables {
     return { turns: page.folds.map(({ turn }) => turn), next: page.next };
   }
 
-  async approval(approvalId: string): Promise<Approval | undefined> {
-    const row = await this.#approvals.find(approvalId);
+  async approval(approvalId: string, principal?: string): Promise<Approval | undefined> {
+    const row = await this.#approvals.find(approvalId, principal);
     return row && rowApproval(row);
   }
 
