@@ -245,7 +245,7 @@ describe('architecture', () => {
       return ownTimeLimits(readFileSync(file, 'utf8')).flatMap((limit) => (limit < least ? [`${file}: ${limit}`] : []));
     });
     expect(limits).toEqual([]);
-    const planted = ["it('a', () => {\n}, 60_000);", "it('b', { timeout:", '5_000 }, async () => {'].join(' ');
+    const planted = "it('a', () => {\n}, 60_000);\nit('b', { timeout: LIMIT }, async () => {".replace('LIMIT', '5_000');
     expect(ownTimeLimits(planted)).toEqual([60_000, 5000]);
   });
 
