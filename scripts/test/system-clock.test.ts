@@ -13,6 +13,7 @@ const BETWEEN_PROCESSES = new Set([
   'packages/core/src/agent/sub-agents/run-agents.ts',
   'packages/core/src/calls/approvals/gate.ts',
   'packages/core/src/calls/session/session-clocks.ts',
+  'packages/mcp/src/gateway/script-tools.ts',
   'packages/server/src/observability/store-gauges.ts',
   'packages/service/src/runs/run-cleaner.ts',
   'packages/tools/src/cabinet/documents.ts',

@@ -96,7 +96,7 @@ const TABLE = /(?:^|\n)\[mcp_servers\.toolscript(?:\.[^\]\n]+)?\][^\n]*(?:\n(?!\
 
 function changeToml(text: string, program: GatewayProgram | undefined, path: string): string {
   // A TOML file may define a table once only.
-  if (/^\s*mcp_servers\s*[.=]/mu.test(text))
+  if (/^[ \t]*mcp_servers[ \t]*[.=]/mu.test(text))
     throw new UsageError(
       `${visibleLine(path)} names its servers in one line, which this command cannot change. Write [mcp_servers.NAME] tables, and run the command again.`,
     );

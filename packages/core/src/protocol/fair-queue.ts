@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from './limits.js';
+import { MAX_TIMER_MS } from './limited-signal.js';
 
 /** The principal of an item that waits for a shared stage, and how long the item may wait, in ms. */
 export interface Turn {

@@ -1,3 +1,6 @@
+/** Maximum delay of a timer, in ms. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Returns a signal that aborts with `signal`, or with a `TimeoutError` after `ms`. The timer keeps no process alive.
  *

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_TIMER_MS } from './limited-signal.js';
 
 /** Larger sources are never parsed, whatever the limits are: the parser's stack is sized for this maximum. */
 export const SOURCE_CEILING_BYTES = 65_536;
@@ -8,9 +9,6 @@ export const PROGRESS_INTERVAL_MS = 500;
 
 /** Maximum time in ms for tool calls to end after they were aborted. */
 export const ABORT_GRACE_MS = 250;
-
-/** Maximum delay of a timer, in ms. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const whole = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(0).max(max);
 const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(max);

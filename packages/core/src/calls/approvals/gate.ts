@@ -11,7 +11,7 @@ import type { ApprovalChange, ApprovalRequest, Decision, Remember } from '../../
 import { ToolCallError } from '../../protocol/errors.js';
 import { present, type JsonValue } from '../../protocol/json.js';
 import type { RunContext } from '../../protocol/run-context.js';
-import { MAX_TIMER_MS } from '../../protocol/limits.js';
+import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import { writtenNames } from '../../text/identifier-name.js';
 import { sha256 } from '../../text/crypto.js';
 import { renderCall } from './call-rendering.js';

@@ -1,4 +1,5 @@
-import { MAX_TIMER_MS, type SandboxJob, type Limits, type SandboxLimits } from '../../protocol/index.js';
+import type { Limits, SandboxJob, SandboxLimits } from '../../protocol/index.js';
+import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import type { ScriptStart } from './script-start.js';
 import type { SessionOptions } from './session-options.js';
 

@@ -1,5 +1,4 @@
 import {
-  MAX_TIMER_MS,
   savedScriptId,
   type GuestError,
   type SandboxCall,
@@ -7,6 +6,7 @@ import {
   type Settlement,
   type SourcePosition,
 } from '../../protocol/index.js';
+import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import {
   callIdIndex,
   idempotencyKey,

@@ -178,7 +178,22 @@ export class CheckPool {
     if (this.#seats.length >= this.#options.size || !isWorth) return undefined;
     const seat = { process: undefined, isBusy: false, toolSets: [] };
     this.#seats.push(seat);
-    return seat;
+    if (this.#seats.length === 1) return seat;
+    void this.#openAhead(seat, this.#queue.peek()!.toolSet);
+    return undefined;
+  }
+
+  /** A further process opens before it gets a job, because another process may be free earlier. */
+  async #openAhead(seat: Seat, toolSet: ToolSet): Promise<void> {
+    seat.isBusy = true;
+    try {
+      await this.#openProcess(seat, toolSet);
+    } catch {
+      // The next job of this seat tries again, and reports the reason.
+    }
+    seat.isBusy = false;
+    seat.process?.hold(false);
+    this.#serve();
   }
 
   /** Runs a check. Returns undefined if the job must be retried. */

@@ -62,10 +62,11 @@ export function indexSyntax(program: Program): SyntaxIndex {
   return index;
 }
 
+/** Whether a number loses digits of the literal. A literal as a number prints it, with zeros at its end, loses none. */
 function isInexactInteger({ value, raw }: NodeOf<'Literal'>): boolean {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isInteger(value)) return false;
   const digits = raw?.replaceAll('_', '') ?? '';
-  return /^\d+$/u.test(digits) && BigInt(digits) !== BigInt(value);
+  return /^\d+$/u.test(digits) && digits !== String(value) && BigInt(digits) !== BigInt(value);
 }
 
 function indexVisit(index: Mutable<SyntaxIndex>, visit: Visit): void {
