@@ -110,7 +110,13 @@ describe.each(CLIENTS)('a client %s', (_which, connect) => {
     const client = await connect(placeWithMail());
     onTestFinished(() => client.close());
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['run_script', 'resume_script', 'search_tools', 'describe_tools']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'run_script',
+      'resume_script',
+      'read_value',
+      'search_tools',
+      'describe_tools',
+    ]);
     expect(tools[0]!.description).toContain('send(args: { to: string })');
     const { structuredContent } = await run(client, 'return [Object.keys(tools), await tools.mcp.mail.read()]');
     expect(structuredContent).toMatchObject({ status: 'completed', value: [['mcp'], 'no mails'] });
