@@ -75,7 +75,9 @@ describe.each(['error', 'off'] as const)('with typecheck %s', (typecheck) => {
     const harness = openHarness({ tools: [], typecheck, limits: { queueWaitMs: 0 } });
     await harness.warm();
     const outcomes = await Promise.all(
-      Array.from({ length: 5 }, (_, number) => harness.runScript(`return ${number};`, { principal: 'ada' })),
+      Array.from({ length: 5 }, (_, number) =>
+        harness.runScript(`return [${'1,'.repeat(8_000)}].length + ${number};`, { principal: 'ada' }),
+      ),
     );
     const failures = outcomes.map((outcome) => outcome.status === 'failed' && outcome.error);
     expect(failures).toContainEqual(
