@@ -2,7 +2,7 @@ import { expect, describe, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage } from './documents.js';
 
 /** Maximum time for a page, which runs a dozen programs one after the other. */
-const PAGE_MS = 120_000;
+const PAGE_MS = 300_000;
 
 const same = (found: string, expected: string) => expect(found).toBe(expected);
 
