@@ -137,7 +137,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     const known = this.#slots.get(index);
     const id = wireName(item.id);
     const isNamed = id === undefined || this.#indexes.get(id) === index;
-    const isKnown = known?.kind === wireItemKind(item) && isNamed && !hasOtherCallId(known, item);
+    const isKnown = known?.kind === wireItemKind(item) && isNamed && !isOtherCall(known, item);
     // defence: done-item-announced-again
     if (isKnown && known.done) return;
     // defence: open-item-announced-again
@@ -209,7 +209,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #finish(index: number, item: Members): void {
     const known = this.#slots.get(index);
-    if (known?.done === true && !hasOtherCallId(known, item)) return;
+    if (known?.done === true && !isOtherCall(known, item)) return;
     const fits = known?.done === false && known.kind === wireItemKind(item);
     // defence: end-of-another-call
     if (fits && isOfAnotherCall(known, item))
@@ -289,8 +289,12 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 }
 
-/** Whether the item is another call than the one at its index: some servers give every item the index 0. */
-function hasOtherCallId({ announced }: Slot, item: Members): boolean {
+/**
+ * Whether the item is another call than the one at its index: some servers give every item the index 0. An item with
+ * the same id is the same item, even if its call id has been damaged.
+ */
+function isOtherCall({ announced }: Slot, item: Members): boolean {
+  if (wireName(item.id) !== undefined && item.id === announced.id) return false;
   const [known, id] = [wireName(announced.call_id), wireName(item.call_id)];
   return known !== undefined && id !== undefined && known !== id;
 }

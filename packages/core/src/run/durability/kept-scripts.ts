@@ -69,16 +69,15 @@ export async function inspectScript(
   scriptId: string,
 ): Promise<KeptScriptDetails | undefined> {
   const store = services.keeping?.leases.store;
-  const content = await store?.journal.read(scriptId);
-  if (store === undefined || content === undefined) return undefined;
-  const recorded = journalState(content);
-  const claim = await store.claim.current(scriptId);
+  const stored = store && (await readScript(store, scriptId));
+  if (stored === undefined) return undefined;
+  const { content, recorded, state } = stored;
   const known = recordedDetails(services, recorded);
   const problem =
     content.damage?.message ?? known.problem ?? (recorded === undefined ? 'its start is missing' : undefined);
   return {
     scriptId,
-    state: storedState(content, recorded, claim?.isHeld === true),
+    state,
     approvals: waitingApprovals(known.pendingApprovals, recorded?.decisions),
     ...(recorded?.ended === undefined ? {} : { ended: keptScriptEnd(recorded.ended) }),
     updatedAtMs: recorded?.updatedAtMs ?? 0,
@@ -93,6 +92,22 @@ export async function inspectScript(
     ...known,
     ...(problem === undefined ? {} : { problem }),
   };
+}
+
+/**
+ * Reads a script and its claim. A script that ends between the two reads is no longer held, and would look interrupted:
+ * only a script whose lines have stayed the same is.
+ */
+async function readScript({ journal, claim }: HarnessStore, scriptId: string) {
+  for (let linesBefore: number | undefined; ;) {
+    const content = await journal.read(scriptId);
+    if (content === undefined) return undefined;
+    const recorded = journalState(content);
+    const isHeld = (await claim.current(scriptId))?.isHeld === true;
+    const state = storedState(content, recorded, isHeld);
+    if (state !== 'interrupted' || content.lines.length === linesBefore) return { content, recorded, state };
+    linesBefore = content.lines.length;
+  }
 }
 
 function storedState({ damage }: JournalContent, recorded: JournalState | undefined, isHeld: boolean): StoredState {
