@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventPayload, StreamEvent } from '@toolscript/core/protocol';
 import { foldResponse } from '@toolscript/core/history';
@@ -36,6 +36,16 @@ function effectsIn(folder: string): string[] {
     .map((line) => line.slice(line.indexOf(' ') + 1));
 }
 
+/** The number of scripts in the store that have got a result. A call without one is of unknown outcome after a kill. */
+function answeredScripts(folder: string): number {
+  const store = join(folder, 'scripts');
+  if (!existsSync(store)) return 0;
+  const paths = readdirSync(store, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return paths.filter(({ parentPath, name }) =>
+    readFileSync(join(parentPath, name), 'utf8').includes('"t":"delivered"'),
+  ).length;
+}
+
 /** All payloads of a run and its sub-agents. */
 function all(events: readonly StreamEvent[]): EventPayload[] {
   const unfold = (payload: EventPayload): EventPayload[] =>
@@ -53,7 +63,8 @@ describe('a server with three sub-agents at depth 2', () => {
     const folder = newFolder();
     const first = await startServer(folder, { drainMs: 100 });
     const runId = await submit(first, TREE);
-    await until(() => effectsIn(folder).length === 3);
+    await until(() => answeredScripts(folder) === 3);
+    expect(effectsIn(folder)).toHaveLength(3);
     first.child.kill(signal);
     expect(await first.ended, first.log()).toBe(signal === 'SIGKILL' ? 'SIGKILL' : null);
     const second = await startServer(folder);
