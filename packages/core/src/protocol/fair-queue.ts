@@ -6,7 +6,8 @@ export interface Turn {
   readonly waitMs: number;
 }
 
-interface Place extends Turn {
+interface Place {
+  readonly key: string;
   readonly since: number;
   readonly timer: NodeJS.Timeout;
   readonly refuse: (waitedMs: number) => void;
@@ -42,7 +43,7 @@ export class FairQueue<Item> {
     else queue.push(item);
     // defence: waits-are-limited
     const timer = setTimeout(() => this.#refuse(item), Math.min(waitMs, MAX_TIMER_MS));
-    this.#places.set(item, { principal: key, waitMs, since: performance.now(), timer, refuse });
+    this.#places.set(item, { key, since: performance.now(), timer, refuse });
     // defence: queue-is-bounded
     if (this.size > this.#capacity) this.#refuseOne();
   }
@@ -75,15 +76,15 @@ export class FairQueue<Item> {
     if (place === undefined) return;
     clearTimeout(place.timer);
     this.#places.delete(item);
-    const principal = place.principal!;
-    const queue = this.#queues.get(principal)!;
+    const { key } = place;
+    const queue = this.#queues.get(key)!;
     const index = queue.indexOf(item);
     queue.splice(index, 1);
     if (index > 0) return;
     // Moves the principal to the end, so that the next one is served first.
     // defence: principals-take-turns
-    this.#queues.delete(principal);
-    if (queue.length > 0) this.#queues.set(principal, queue);
+    this.#queues.delete(key);
+    if (queue.length > 0) this.#queues.set(key, queue);
   }
 
   /** Removes and returns all items. */

@@ -30,7 +30,7 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
 export const PROTOTYPE_MEMBER = "member named '__proto__', which is not data; give it another name";
 
 /** Whether JSON has a member `__proto__`. `value`: the parsed text, if the caller has parsed it. */
-export function namesPrototype(text: string, value?: JsonValue): boolean {
+export function namesPrototype(text: string, value?: unknown): boolean {
   // The name may be written with escapes.
   if (!text.includes('__proto__') && !text.includes(String.raw`\u`)) return false;
   return hasPrototypeMember(value === undefined ? JSON.parse(text) : value);

@@ -32,10 +32,15 @@ export async function outcomeResult(
       : { type: 'image' as const, data: part.data, mimeType: part.media_type },
   );
   const maxLength = tokenBudget * BYTES_PER_TOKEN;
-  const notes = [...restOfValue(outcome, maxLength), ...missingTools(services, outcome), ...(next ? [next] : [])];
+  const value = valueText(outcome);
+  const notes = [
+    ...restOfValue(outcome, value, maxLength),
+    ...missingTools(services, outcome),
+    ...(next ? [next] : []),
+  ];
   return {
     content: notes.length === 0 ? content : [...content, { type: 'text', text: notes.join('\n') }],
-    structuredContent: structuredOutcome(outcome, maxLength, notes),
+    structuredContent: structuredOutcome(outcome, value, { maxLength, notes }),
     ...(outcome.status === 'failed' ? { isError: true } : {}),
   };
 }
@@ -53,8 +58,8 @@ export function valueText(outcome: Outcome): string | undefined {
   return outcome.status === 'completed' ? JSON.stringify(outcome.value) : undefined;
 }
 
-function restOfValue(outcome: Outcome, maxLength: number): string[] {
-  const { length } = valueText(outcome) ?? '';
+function restOfValue(outcome: Outcome, value: string | undefined, maxLength: number): string[] {
+  const { length } = value ?? '';
   if (length <= maxLength) return [];
   return [
     `The value is too large to show whole: it has ${length} characters of JSON. Call read_value with { "scriptId": "${outcome.scriptId}", "offset": 0 } to read its parts, or run a script that returns less.`,
@@ -68,15 +73,15 @@ function missingTools({ notices }: GatewayServices, outcome: Outcome): readonly 
 
 function structuredOutcome(
   outcome: Outcome,
-  maxLength: number,
-  notes: readonly string[],
+  value: string | undefined,
+  { maxLength, notes }: { readonly maxLength: number; readonly notes: readonly string[] },
 ): z.infer<typeof ResultSchema> {
   const { status, scriptId, output, logs, operations, diagnostics } = outcome;
   const warnings = diagnostics.filter(({ severity, code }) => severity === 'warning' && !code.startsWith('ts'));
   return {
     status,
     scriptId,
-    ...structuredValue(outcome, maxLength),
+    ...structuredValue(outcome, value, maxLength),
     ...(outcome.status === 'failed' ? { error: structuredError(outcome.error) } : {}),
     ...(outcome.status === 'suspended' ? { pendingApprovals: outcome.pendingApprovals.map(structuredApproval) } : {}),
     output: textPart(output, 0, maxLength),
@@ -95,8 +100,11 @@ function structuredOutcome(
 }
 
 /** The value, or the beginning of its JSON text if it is too large. */
-function structuredValue(outcome: Outcome, maxLength: number): { value?: unknown; valuePart?: string } {
-  const text = valueText(outcome);
+function structuredValue(
+  outcome: Outcome,
+  text: string | undefined,
+  maxLength: number,
+): { value?: unknown; valuePart?: string } {
   if (text === undefined || outcome.status !== 'completed') return {};
   return text.length <= maxLength ? { value: outcome.value } : { valuePart: textPart(text, 0, maxLength) };
 }

@@ -1,4 +1,4 @@
-import { isRecord, jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core/internal';
+import { isRecord, jsonDepthExceeds, MAX_JSON_DEPTH, namesPrototype } from '@toolscript/core/internal';
 import { ToolCallError } from '@toolscript/core';
 import { isDeepStrictEqual } from 'node:util';
 import { parseLossless } from '../connection/lossless-json.js';
@@ -155,13 +155,7 @@ function isContained(text: string, data: unknown, known: ReadonlySet<string>): b
 /** Data that every reader can keep: data that is nested too deeply, or that names a prototype, becomes its JSON text. */
 function plainData(value: unknown): unknown {
   const json = JSON.stringify(value) ?? 'null';
-  const isPlain = !jsonDepthExceeds(json, MAX_JSON_DEPTH) && !(json.includes('"__proto__"') && namesPrototype(value));
-  return isPlain ? value : json;
-}
-
-function namesPrototype(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype);
+  return jsonDepthExceeds(json, MAX_JSON_DEPTH) || namesPrototype(json, value) ? json : value;
 }
 
 function failure(name: string, parts: ResultParts): ToolCallError {
