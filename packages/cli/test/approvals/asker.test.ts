@@ -169,7 +169,7 @@ describe('a decision at a terminal', () => {
     beforeEach(() => void vi.useFakeTimers());
     afterEach(() => void vi.useRealTimers());
 
-    it('is never one that the user does not mean, whatever is typed and asked', async () => {
+    it('is always one that the user intended, whatever the user types and the program asks', async () => {
       let decisions = 0;
       await fc.assert(
         fc.asyncProperty(steps, async (sequence) => {

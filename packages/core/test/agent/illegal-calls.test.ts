@@ -3,7 +3,7 @@ import { ODD_NAMES } from '../providers/conversations.js';
 import { APIS, expectClean, openScene, openWorld, play } from './running.js';
 
 describe.each(APIS)('%s', (api) => {
-  test('a call of an illegal name is told to the model, and ends no thread', async () => {
+  test('the model reads which illegal name it called, and the thread continues', async () => {
     const names = ODD_NAMES.slice(1);
     const world = openWorld();
     const calls = names.map((name, index) => ({
@@ -27,7 +27,7 @@ describe.each(APIS)('%s', (api) => {
     expect(world.calls).toEqual([]);
   });
 
-  test('a call whose id every server but its own refuses ends no thread', async () => {
+  test('a thread continues after a call whose id every server but its own refuses', async () => {
     const world = openWorld();
     const call = (call_id: string) => ({
       parts: [{ type: 'call' as const, name: 'add', arguments: { a: 1, b: 2 }, call_id }],

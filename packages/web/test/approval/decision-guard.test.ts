@@ -202,7 +202,7 @@ function play(steps: readonly Step[]): SimulatedPage {
 }
 
 describe('a decision on the page', () => {
-  it('is never one that the user does not mean, whatever is typed, clicked and shown', () => {
+  it('is always one that the user intended, whatever the user types and clicks and the page shows', () => {
     let decisions = 0;
     fc.assert(
       fc.property(sequence, (steps) => {

@@ -4,7 +4,7 @@ const CLOSED_ON_EXEC = 0o2000000;
 const FOLDER = '/proc/self/fdinfo';
 
 /**
- * The descriptors from 3 on that a child of this process would inherit, because whoever started this process left them
+ * The descriptors from 3 on that a child of this process would inherit, because the parent of this process left them
  * open. Node.js closes its own for children, and inherited ones only up to the first gap above 15. Empty on systems
  * that close all of them.
  */
