@@ -5,8 +5,8 @@ import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
 import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
-import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
+import { ACTIVE_RUN_STATES, type RunState, type RunStore } from './run-store.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter, type RunFence } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
