@@ -342,9 +342,9 @@ describe('a list that is read while a script is resumed and suspended', () => {
   it('does not report the script as interrupted', async () => {
     const { claim, journal } = fileStore(unusedPath());
     const states = new Set<string>();
-    let isOver = false;
+    const turnsEnd = new AbortController();
     const lists = async () => {
-      while (!isOver) for (const { state } of (await journal.list()).scripts) states.add(state);
+      while (!turnsEnd.signal.aborted) for (const { state } of (await journal.list()).scripts) states.add(state);
     };
     const turns = async () => {
       for (let epoch = 1; epoch <= 300; epoch++) {
@@ -353,7 +353,7 @@ describe('a list that is read while a script is resumed and suspended', () => {
         await journal.append('scr_a', epoch, ['suspended'], { status: { state: 'suspended', threadId: '' } });
         await claim.release('scr_a', epoch);
       }
-      isOver = true;
+      turnsEnd.abort();
     };
     await Promise.all([turns(), lists(), lists()]);
     expect([...states].toSorted()).toEqual(['running', 'suspended']);
