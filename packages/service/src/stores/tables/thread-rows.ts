@@ -101,7 +101,7 @@ async function copyRuns(
 /** Deletes the transcripts that only runs of this thread have, with their events and these runs. */
 export async function deleteTranscripts(database: Database, threadId: string): Promise<void> {
   const ofThread = 'transcript IN (SELECT transcript FROM runs WHERE thread_id = :threadId)';
-  // Of two threads that are deleted at the same time, the second one sees that the first one is gone.
+  // If two threads are deleted at the same time, the second deletion sees the effect of the first one.
   const lock = `SELECT 1 FROM transcripts WHERE ${ofThread} ORDER BY transcript ${database.dialect.forUpdate}`;
   await database.all(lock, { threadId });
   await database.run(
