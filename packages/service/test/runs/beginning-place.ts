@@ -1,12 +1,18 @@
 import { createHarness, defineTool, type Harness } from '@toolscript/core';
 import { defineAgent, type AgentInput } from '@toolscript/core/agent';
-import { createProvider, startScriptedServer, type ProviderApi, type Scenario } from '@toolscript/core/providers';
+import {
+  createProvider,
+  startScriptedServer,
+  type ProviderApi,
+  type Scenario,
+  type ScriptedServer,
+} from '@toolscript/core/providers';
 import type { HarnessMode } from '@toolscript/core/protocol';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { ThreadRuns } from '#service/runs/index.js';
-import { openDatabase } from '#service/stores/index.js';
+import { openDatabase, type OpenDatabase } from '#service/stores/index.js';
 import { inputOf } from './thread-place.js';
 
 /* The beginning of the requests of a thread: the system text and the tools as they were first sent. */
@@ -54,17 +60,12 @@ interface Installation {
 
 export class Place {
   readonly installation: Installation;
-  readonly #server: Awaited<ReturnType<typeof startScriptedServer>>;
+  readonly #server: ScriptedServer;
   readonly #api: ProviderApi;
-  readonly #database: Awaited<ReturnType<typeof openDatabase>>;
+  readonly #database: OpenDatabase;
   #thread: string | undefined;
 
-  private constructor(
-    api: ProviderApi,
-    server: Place['#server'] & object,
-    database: Awaited<ReturnType<typeof openDatabase>>,
-    agent: Partial<AgentInput>,
-  ) {
+  private constructor(api: ProviderApi, server: ScriptedServer, database: OpenDatabase, agent: Partial<AgentInput>) {
     this.#api = api;
     this.#server = server;
     this.#database = database;
@@ -77,7 +78,7 @@ export class Place {
     this.installation = { harness, agent: { slug: 'tester', ...agent }, model: 'model-1' };
   }
 
-  static async open(api: ProviderApi, agent: Partial<AgentInput>, turns: readonly Turn[]): Promise<Place> {
+  static async open(api: ProviderApi, agent: Partial<AgentInput>, turns: Turn[]): Promise<Place> {
     const server = await startScriptedServer({ turns });
     onTestFinished(() => server.close());
     const database = await openDatabase('memory:');
