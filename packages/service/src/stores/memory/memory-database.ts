@@ -35,8 +35,9 @@ export interface RunRecord {
   /** Creation order. */
   readonly position: number;
   leaseMs: number;
-  /** The JSON texts of the events; the index is the `seq`. */
+  /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
+  readonly isCopy: boolean;
 }
 
 export interface ApprovalRecord {

@@ -135,6 +135,16 @@ export function lockThread(database: Database, threadId: string): Promise<Row | 
   });
 }
 
+/** Whether a branch has made the run as a copy: its transcript is that of another run. */
+export function isCopy(row: Row): boolean {
+  return row.transcript !== row.position;
+}
+
+export async function transcriptInput(database: Database, transcript: Value): Promise<Value> {
+  const sql = 'SELECT input FROM transcripts WHERE transcript = :transcript';
+  return (await database.first(sql, { transcript }))!.input!;
+}
+
 /** Locks the run. Throws a `StaleEpochError` for a writer that does not hold the run. */
 export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
   const row = await lockRun(database, runId);
