@@ -7,10 +7,10 @@ import type { ReasoningEffort } from './model.js';
  */
 
 /** The values of `thinking.type` in Anthropic Messages. */
-export type ThinkingType = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
+type ThinkingType = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
 
 /** US dollars for a million tokens. */
-export interface ModelPrices {
+interface ModelPrices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
