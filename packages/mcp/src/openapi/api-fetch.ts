@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { limitedSignal } from '@toolscript/core/internal';
 import type { ApiRequest } from './request.js';
 
-/** What a service answered. */
+/** The answer of a service. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];

@@ -11,7 +11,7 @@ import { ConnectError } from '../connection/open-client.js';
 import { thrownMessage } from '../connection/readable.js';
 import type { OpenApi } from './open-api.js';
 
-/** The API of an OpenAPI document, as a connection. What reads documents is loaded with the first one. */
+/** The API of an OpenAPI document, as a connection. The code that reads documents is loaded with the first one. */
 export class OpenApiConnection implements ToolConnection {
   readonly client = undefined;
   readonly #config: ServerConfig<OpenApiTransport>;

@@ -11,6 +11,7 @@ export function resultSchema(responses: unknown, schemas: DocumentSchemas): obje
   const names = found.length === 0 && Object.hasOwn(responses, 'default') ? ['default'] : found;
   const forms = names.map((status) => responseSchema(responses[status], schemas));
   if (forms.length === 0 || forms.includes(undefined)) return undefined;
+  if (forms.length === 1) return forms[0] as object;
   const distinct = [...new Map(forms.map((form) => [JSON.stringify(form), form])).values()];
   return distinct.length === 1 ? (distinct[0] as object) : { anyOf: distinct };
 }

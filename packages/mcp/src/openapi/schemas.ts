@@ -3,29 +3,36 @@ import { oneLine } from '../connection/readable.js';
 import { SCHEMA_DATA, SCHEMA_MAPS } from '../tools/readable-schema.js';
 
 /**
- * Maximum characters of JSON of one schema with everything that it refers to. What is beyond is declared as any value,
- * so that the declarations of a large API stay readable and cost little memory.
+ * Maximum characters of JSON of one schema with everything that it refers to. A part that is nested too deeply for that
+ * is declared as any value, so that the declarations of a large API stay readable and cost little time and memory.
  */
-const MAX_SCHEMA_LENGTH = 24_000;
+const MAX_SCHEMA_LENGTH = 8_000;
+/** The depths to which a schema that is too long is cut, until it fits. */
+const DEPTHS = [10, 8, 6, 5, 4, 3, 2, 1, 0];
+const MAX_TEXT_LENGTH = 200;
 const MAX_HOPS = 20;
 
 /** Members of OpenAPI's schemas that say nothing about the type. */
-const SKIPPED: ReadonlySet<string> = new Set(['discriminator', 'example', 'examples', 'externalDocs', 'xml']);
+const SKIPPED: ReadonlySet<string> = new Set([
+  '$defs',
+  '$id',
+  'discriminator',
+  'example',
+  'examples',
+  'externalDocs',
+  'title',
+  'xml',
+]);
+
+const DEFINITIONS = '#/$defs/';
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** What a reference leads to, prepared once for all tools that contain it. */
-interface SharedSchema {
-  readonly schema: Json;
-  /** The references inside of it. */
-  readonly references: ReadonlySet<string>;
-  readonly length: number;
-}
 
 /** The schemas of a document, as tools need them: each has all that it refers to in its own `$defs`. */
 export class DocumentSchemas {
   readonly #document: Json;
-  readonly #shared = new Map<string, SharedSchema>();
+  /** The targets of references, prepared once for all tools that contain it. */
+  readonly #shared = new Map<string, Json | undefined>();
   /** The name in `$defs` of each reference, and the reference of each name. */
   readonly #names = new Map<string, string>();
   readonly #references = new Map<string, string>();
@@ -47,62 +54,53 @@ export class DocumentSchemas {
 
   /** A schema for a tool. `problems` gets a sentence for each part of it that cannot be found in the document. */
   forTool(schema: unknown, problems: Set<string>): Json {
-    const references = new Set<string>();
-    const root = this.#prepared(this.resolve(schema) ?? schema, references);
-    const definitions: [name: string, schema: Json][] = [];
-    let room = MAX_SCHEMA_LENGTH - JSON.stringify(root).length;
-    // Iteration over a set also reaches what is added meanwhile, so what is nearest to the root is added first.
-    for (const reference of references) {
+    const root = fittingSchema(this.#prepared(this.resolve(schema) ?? schema), MAX_SCHEMA_LENGTH);
+    let room = MAX_SCHEMA_LENGTH - root.length;
+    const definitions = new Map<string, Json>();
+    const names = [...root.references];
+    // The parts nearest to the root come first.
+    for (const name of names) {
+      if (definitions.has(name)) continue;
+      const reference = this.#references.get(name)!;
       const shared = this.#sharedSchema(reference);
-      if (shared === undefined) problems.add(`nothing is at "${oneLine(reference, 200)}" of the document`);
-      const fits = shared !== undefined && shared.length <= room;
-      definitions.push([this.#name(reference), fits ? shared.schema : {}]);
-      if (!fits) continue;
-      room -= shared.length;
-      for (const inner of shared.references) references.add(inner);
+      if (shared === undefined) problems.add(`nothing is at "${oneLine(reference, MAX_TEXT_LENGTH)}" of the document`);
+      const part = fittingSchema(shared ?? {}, room);
+      definitions.set(name, part.schema);
+      room -= part.length;
+      names.push(...part.references);
     }
-    return definitions.length === 0 ? root : { ...root, $defs: Object.fromEntries(definitions) };
+    return definitions.size === 0 ? root.schema : { ...root.schema, $defs: Object.fromEntries(definitions) };
   }
 
-  #sharedSchema(reference: string): SharedSchema | undefined {
-    const known = this.#shared.get(reference);
-    if (known !== undefined) return known;
-    const target = this.#at(reference);
-    if (!isRecord(target)) return undefined;
-    const references = new Set<string>();
-    const schema = this.#prepared(target, references);
-    const shared = { schema, references, length: JSON.stringify(schema).length };
-    this.#shared.set(reference, shared);
-    return shared;
+  #sharedSchema(reference: string): Json | undefined {
+    if (!this.#shared.has(reference)) {
+      const target = this.#at(reference);
+      this.#shared.set(reference, isRecord(target) ? this.#prepared(target) : undefined);
+    }
+    return this.#shared.get(reference);
   }
 
-  /** A copy of a schema whose references lead into `$defs`. `references` gets the document's own references. */
-  #prepared(schema: unknown, references: Set<string>): Json {
+  /** A copy of a schema whose references lead into `$defs`. */
+  #prepared(schema: unknown): Json {
     if (!isRecord(schema)) return {};
     const members = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
-      if (SKIPPED.has(key) || key.startsWith('x-') || key === '$id' || key === '$defs') return [];
-      if (key === '$ref' && typeof value === 'string') {
-        references.add(value);
-        return [[key, `#/$defs/${this.#name(value)}`]];
-      }
+      if (SKIPPED.has(key) || key.startsWith('x-')) return [];
+      if (key === '$ref' && typeof value === 'string') return [[key, `${DEFINITIONS}${this.#name(value)}`]];
+      if (key === 'description') return typeof value === 'string' ? [[key, oneLine(value, MAX_TEXT_LENGTH)]] : [];
       if (SCHEMA_DATA.has(key)) return [[key, value]];
-      return [
-        [key, SCHEMA_MAPS.has(key) ? this.#preparedMap(value, references) : this.#preparedPart(value, references)],
-      ];
+      return [[key, SCHEMA_MAPS.has(key) ? this.#preparedMap(value) : this.#preparedPart(value)]];
     });
     return Object.fromEntries(members);
   }
 
-  #preparedMap(value: unknown, references: Set<string>): unknown {
+  #preparedMap(value: unknown): unknown {
     if (!isRecord(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [name, this.#preparedPart(part, references)]),
-    );
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#preparedPart(part)]));
   }
 
-  #preparedPart(value: unknown, references: Set<string>): unknown {
-    if (Array.isArray(value)) return value.map((part) => this.#preparedPart(part, references));
-    return isRecord(value) ? this.#prepared(value, references) : value;
+  #preparedPart(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((part) => this.#preparedPart(part));
+    return isRecord(value) ? this.#prepared(value) : value;
   }
 
   #name(reference: string): string {
@@ -116,7 +114,7 @@ export class DocumentSchemas {
     return name;
   }
 
-  /** What a reference leads to. Another document is never read. */
+  /** The target of a reference. Another document is never read. */
   #at(reference: string): unknown {
     // defence: openapi-references-stay-inside
     if (!reference.startsWith('#/')) return undefined;
@@ -127,6 +125,44 @@ export class DocumentSchemas {
     }
     return found;
   }
+}
+
+interface FittingSchema {
+  readonly schema: Json;
+  readonly length: number;
+  /** The names in `$defs` that the schema refers to. */
+  readonly references: readonly string[];
+}
+
+/** The schema, cut to the greatest depth at which it has at most `room` characters; any value if there is none. */
+function fittingSchema(schema: Json, room: number): FittingSchema {
+  for (const depth of [Infinity, ...DEPTHS]) {
+    const references: string[] = [];
+    const cut = cutSchema(schema, depth, references);
+    const { length } = JSON.stringify(cut);
+    if (length <= room) return { schema: cut, length, references };
+  }
+  return { schema: {}, length: 0, references: [] };
+}
+
+/** The keywords that are left of a schema whose parts are cut. The schema accepts more then, never less. */
+const OF_THE_VALUE: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'format', 'description']);
+
+function cutSchema(schema: unknown, depth: number, references: string[]): Json {
+  if (!isRecord(schema)) return schema as Json;
+  const cutPart = (part: unknown): unknown =>
+    Array.isArray(part)
+      ? part.map((one) => cutSchema(one, depth - 1, references))
+      : cutSchema(part, depth - 1, references);
+  const members = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+    if (key === '$ref' && depth > 0) references.push(String(value).slice(DEFINITIONS.length));
+    if (OF_THE_VALUE.has(key) || key === '$ref' || SCHEMA_DATA.has(key))
+      return depth > 0 || OF_THE_VALUE.has(key) ? [[key, value]] : [];
+    if (depth === 0) return [];
+    if (!SCHEMA_MAPS.has(key) || !isRecord(value)) return [[key, cutPart(value)]];
+    return [[key, Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cutPart(part)]))]];
+  });
+  return Object.fromEntries(members);
 }
 
 /** A part of a JSON pointer in a fragment. */

@@ -101,14 +101,15 @@ function serverTool(
   }
 }
 
-/** Finds how a result differs from the server's own output schema. */
+/** Finds how a result differs from the server's own output schema, which is compiled for the first result. */
 function outputCheck(name: string, schema: object): OutputProblem {
-  const { validateOutput } = defineTool(
-    { name, description: '', outputSchema: schema, execute: () => undefined as never },
-    { namespace: 'mcp', skipFlaws: true },
-  );
+  let checker: DefinedTool | undefined;
   return (value) => {
-    const validated = validateOutput(value);
+    checker ??= defineTool(
+      { name, description: '', outputSchema: schema, execute: () => undefined as never },
+      { namespace: 'mcp', skipFlaws: true },
+    );
+    const validated = checker.validateOutput(value);
     if (validated.ok) return undefined;
     const issues = validated.issues.map(({ path, message }) => `${path.replace(/^args/u, 'result')}: ${message}`);
     return oneLine(issues.join('; '), 500);
