@@ -60,7 +60,7 @@ interface Told {
   error?: ScriptFailure;
 }
 
-/** Whether the scripts have begun: those of `run-all` with the effect in which one of them stays. */
+/** Returns true if the scripts have begun: those of `run-all` with the effect in which one of them stays. */
 function hasEffects(effects: string, action: string): boolean {
   return existsSync(effects) && (action !== 'run-all' || readFileSync(effects, 'utf8').includes('"hang":true'));
 }
