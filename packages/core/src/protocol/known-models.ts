@@ -20,7 +20,7 @@ const FACTS: ReadonlyMap<string, ModelFacts> = new Map(
 
 const NOTHING: ModelFacts = {};
 
-/** What is known of a model; empty for an unknown one. Names of platforms, such as Bedrock and Vertex, are understood. */
+/** The facts about a model; empty for an unknown one. Names of platforms, such as Bedrock and Vertex, are understood. */
 export function factsOf(model: string): ModelFacts {
   return FACTS.get(bareModelName(model)) ?? NOTHING;
 }

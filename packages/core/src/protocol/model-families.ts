@@ -1,7 +1,7 @@
 import type { ReasoningEffort } from './model.js';
 
 /*
- * What is known of models. Each statement names the page that says it, and the day on which the page was read. A fact
+ * The facts about models. Each statement names the page that says it, and the day on which the page was read. A fact
  * that no page states is absent: then a request is sent as the caller made it. To refresh the data, see
  * docs/reference/providers.md.
  */
