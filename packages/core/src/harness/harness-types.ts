@@ -51,7 +51,7 @@ export interface RunScriptOptions extends RunOptions {
    */
   repeatsReadText?: boolean | undefined;
   /**
-   * The time in ms after which a script that still runs answers with the status `running`, and goes on:
+   * The time in ms after which a script that still runs answers with the status `running`, and continues:
    * `harness.waitScript` answers its end. Default: the option of the harness, if `item` is not set.
    */
   yieldAfterMs?: number | undefined;

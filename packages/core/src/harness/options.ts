@@ -59,7 +59,7 @@ export interface HarnessOptions {
   /** The time in ms after which a script is suspended if it waits only for users. Default: no limit. */
   suspendAfterMs?: number | undefined;
   /**
-   * The time in ms after which a script that still runs answers with the status `running`, and goes on:
+   * The time in ms after which a script that still runs answers with the status `running`, and continues:
    * `harness.waitScript` answers its end. Scripts in answers, of agents and of `asTool` always run to their end. Default: `runScript`
    * waits for the end.
    */

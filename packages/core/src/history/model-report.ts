@@ -152,7 +152,7 @@ function runningSections(outcome: RunningOutcome): Section[] {
   const { scriptId, operations, output } = outcome;
   return [
     headline(
-      `Script ${scriptId} still runs, ${countOperations(operations)}. It goes on: do not repeat its calls. A call ` +
+      `Script ${scriptId} still runs, ${countOperations(operations)}. It continues: do not repeat its calls. A call ` +
         'with the status unknown is being made.',
     ),
     ...operationSections(operations, operations).slice(0, 1),

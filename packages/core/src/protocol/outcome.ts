@@ -60,7 +60,7 @@ export type Outcome<T = unknown> = {
     }
   | {
       /**
-       * The script has run longer than `yieldAfterMs` and goes on; `harness.waitScript(scriptId)` answers its end.
+       * The script has run longer than `yieldAfterMs` and continues; `harness.waitScript(scriptId)` answers its end.
        * `output` and `logs` are what is new since the script's last `running` outcome. A call that runs has the status
        * `unknown`.
        */
@@ -72,7 +72,7 @@ export type Outcome<T = unknown> = {
     }
 );
 
-/** What a script has done so far. */
+/** The outcome of a script that still runs. */
 export type RunningOutcome = Extract<Outcome, { status: 'running' }>;
 
 /** The modes, ordered from the most restrictive to the least restrictive. */

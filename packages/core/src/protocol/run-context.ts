@@ -84,7 +84,7 @@ export interface RunContext extends Readonly<Omit<RunOptions, 'context' | 'limit
   readonly live: LiveScript | undefined;
 }
 
-/** A script that may go on after its caller has received an outcome. */
+/** A script that may continue after its caller has received an outcome. */
 export interface LiveScript {
   readonly scriptId: string;
   /** Called when the script's session begins; a script that is run again has a second session. */

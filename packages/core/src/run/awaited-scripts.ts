@@ -2,7 +2,13 @@ import type { Outcome } from '../protocol/index.js';
 import { claimRefusal, RESUMED_ONCE } from './durability/claims.js';
 import { claimInProcess } from './durability/process-suspensions.js';
 import { openFor } from './resumption.js';
-import { cancelledOutcome, mayGoOn, type AskedScript, type RunningScript, type WaitTime } from './running-scripts.js';
+import {
+  cancelledOutcome,
+  mayContinue,
+  type AskedScript,
+  type RunningScript,
+  type WaitTime,
+} from './running-scripts.js';
 import type { HarnessServices } from './script-run.js';
 import { cancelStored, waitForStored } from './stored-outcomes.js';
 
@@ -12,7 +18,7 @@ export async function waitForScript(services: HarnessServices, asked: AskedScrip
   if (script === undefined) return waitForStored(services, asked, wait);
   const startedAtMs = performance.now();
   const outcome = await script.answer(wait);
-  if (services.keeping === undefined || !mayGoOn(outcome)) return outcome;
+  if (services.keeping === undefined || !mayContinue(outcome)) return outcome;
   const { forMs, signal } = wait;
   const leftMs = forMs === undefined ? undefined : forMs - (performance.now() - startedAtMs);
   return waitForStored(services, asked, { forMs: leftMs, signal });
@@ -23,7 +29,7 @@ export async function cancelScript(services: HarnessServices, asked: AskedScript
   const script = services.running.find(asked);
   const outcome = await script?.cancel();
   if (script === undefined || outcome === undefined) return cancelStored(services, asked);
-  if (!mayGoOn(outcome)) return outcome;
+  if (!mayContinue(outcome)) return outcome;
   return services.keeping === undefined ? cancelSuspended(services, script, outcome) : cancelStored(services, asked);
 }
 

@@ -1,8 +1,8 @@
 import { scriptFailure, type Outcome, type RunningOutcome } from '../protocol/index.js';
 import type { FollowedSession, LiveScript, RunContext } from '../protocol/run-context.js';
+import type { ScriptEnd } from '../answer/index.js';
 import { failedOutcome, plainRunning } from '../calls/session/index.js';
 import { newId } from '../text/crypto.js';
-import type { RunEnd } from './script-runner.js';
 
 /** Maximum number of ended scripts of one principal whose outcomes stay in memory. */
 const MAX_ENDED = 20;
@@ -38,7 +38,7 @@ export class RunningScripts {
   /** Runs a script. `start` runs it with the given signal, and with `live` if the script can be followed. */
   async run(
     { scriptId, principal, signal, yieldAfterMs }: FollowedRun,
-    start: (signal: AbortSignal | undefined, live: LiveScript | undefined) => Promise<RunEnd>,
+    start: (signal: AbortSignal | undefined, live: LiveScript | undefined) => Promise<ScriptEnd>,
   ): Promise<Outcome> {
     if (yieldAfterMs === undefined && (scriptId === undefined || !this.#scripts.has(scriptId)))
       return (await start(signal, undefined)).outcome;
@@ -118,14 +118,14 @@ export class RunningScript implements LiveScript {
     if (this.#isKept) void session.keep();
   }
 
-  run(start: (signal: AbortSignal, live: LiveScript) => Promise<RunEnd>): Promise<Outcome> {
+  run(start: (signal: AbortSignal, live: LiveScript) => Promise<ScriptEnd>): Promise<Outcome> {
     this.ended = this.#run(start);
     // A caller that has received a `running` outcome may never ask again.
     this.ended.catch(() => {});
     return this.ended;
   }
 
-  async #run(start: (signal: AbortSignal, live: LiveScript) => Promise<RunEnd>): Promise<Outcome> {
+  async #run(start: (signal: AbortSignal, live: LiveScript) => Promise<ScriptEnd>): Promise<Outcome> {
     try {
       this.end = (await start(this.#controller.signal, this)).outcome;
       this.endedAtMs = performance.now();
@@ -189,8 +189,8 @@ export function scriptNotFound(scriptId: string): Outcome {
   return failedOutcome(scriptFailure('ScriptNotFoundError', message), scriptId);
 }
 
-/** Whether the script of this outcome may go on, in this process or in another one, so that the store knows more. */
-export function mayGoOn(outcome: Outcome): boolean {
+/** Whether the script of this outcome may continue, in this process or in another one, so that the store knows more. */
+export function mayContinue(outcome: Outcome): boolean {
   return outcome.status === 'suspended' || outcome.error?.code === 'StoreError';
 }
 

@@ -131,7 +131,7 @@ function outcomeNow(services: DurabilityServices, found: FoundScript): Outcome {
   }
 }
 
-/** What the store knows of a script that has not ended. */
+/** The stored data of a script that has not ended, as its outcome. */
 function soFar(services: DurabilityServices, { recorded }: Pick<FoundScript, 'recorded'>): RunningOutcome {
   const { script, startedAtMs, updatedAtMs } = recorded;
   const { scriptId, script: compiled } = script.start;

@@ -42,7 +42,7 @@ const openOver = (store: HarnessStore | undefined, options: Parameters<typeof op
   open({ store, ...options });
 
 describe('a script that outlives yieldAfterMs', () => {
-  it('answers running, goes on, and has one end for everyone who asks', async () => {
+  it('answers running, continues, and has one end for everyone who asks', async () => {
     const { tools, release, arrived } = gate();
     const harness = open({ tools });
     const scriptId = await yielded(harness);

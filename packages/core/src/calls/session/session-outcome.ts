@@ -46,7 +46,7 @@ export interface OutcomeParts {
 
 export type EndedOutcome = Extract<Outcome, { status: 'completed' | 'failed' }>;
 
-/** Returns the outcome of a script that goes on, as a copy of what the script has done so far. */
+/** Returns the outcome of a script that still runs, as a copy. */
 export function runningOutcome({
   scriptId,
   script,
