@@ -64,7 +64,8 @@ export class MemoryDatabase {
   constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
     this.now = now;
     const threadExists = (threadId: string) => this.threads.has(threadId);
-    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists });
+    const runEpoch = ({ runId }: RunFence) => this.runs.get(runId)?.run.epoch;
+    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists, runEpoch });
   }
 
   nextPosition(): number {

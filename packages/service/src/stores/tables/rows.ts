@@ -154,6 +154,15 @@ export async function heldRun(database: Database, { runId, epoch }: RunFence): P
   throw storeErrors.runNotHeld(runId, epoch);
 }
 
+/**
+ * Locks the run. Throws a `StaleEpochError` if the run was claimed again or deleted. A task of the run may write after
+ * the run has ended.
+ */
+export async function requireLatestClaim(database: Database, { runId, epoch }: RunFence): Promise<void> {
+  // defence: only-the-latest-claim-changes-documents
+  if ((await lockRun(database, runId))?.epoch !== epoch) throw storeErrors.runNotHeld(runId, epoch);
+}
+
 /** Records that the thread has changed, and has `added` more bytes. */
 export async function touchThread(database: Database, threadId: string, now: number, added = 0): Promise<void> {
   const changed = await database.nextNumber();
