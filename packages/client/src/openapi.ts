@@ -992,6 +992,7 @@ export interface components {
             branchOf?: {
                 threadId: string;
                 turnId: string;
+                withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
             items: (({
@@ -1248,6 +1249,7 @@ export interface components {
             branchOf?: {
                 threadId: string;
                 turnId: string;
+                withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
             threadId: string;

@@ -48,6 +48,8 @@ export const RunSchema = z.strictObject({
   leaseExpiresAt: TimeSchema.optional(),
   /** The first holder that has left the run unfinished since the run was created or suspended. */
   leftBy: z.string().optional(),
+  /** Present if a branch has made the run as a copy of another one. */
+  isCopy: z.literal(true).optional(),
   /** The number of holders that died since the run was created or suspended. Absent: none. */
   deaths: z.number().int().min(1).optional(),
   /** The time at which the run's cancellation was requested. */
