@@ -37,7 +37,6 @@ export interface RunRecord {
   leaseMs: number;
   /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
-  readonly isCopy: boolean;
 }
 
 export interface ApprovalRecord {
@@ -65,7 +64,8 @@ export class MemoryDatabase {
   constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
     this.now = now;
     const threadExists = (threadId: string) => this.threads.has(threadId);
-    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists });
+    const runEpoch = ({ runId }: RunFence) => this.runs.get(runId)?.run.epoch;
+    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists, runEpoch });
   }
 
   nextPosition(): number {

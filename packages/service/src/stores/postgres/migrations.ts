@@ -203,10 +203,24 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    idempotency_key TEXT,
     text TEXT NOT NULL,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
+
+  CREATE TABLE document_changes (
+    shelf TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    change TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    made_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    PRIMARY KEY (shelf, number),
+    UNIQUE (shelf, change)
+  );
+  CREATE INDEX document_changes_by_time ON document_changes (made_at);
+  CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
   `,
 ];

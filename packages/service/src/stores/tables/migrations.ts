@@ -162,10 +162,24 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    idempotency_key TEXT,
     text TEXT NOT NULL,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+
+  CREATE TABLE document_changes (
+    shelf TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    change TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    made_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (shelf, number),
+    UNIQUE (shelf, change)
+  ) STRICT;
+  CREATE INDEX document_changes_by_time ON document_changes (made_at);
+  CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
   `,
 ];

@@ -138,11 +138,24 @@ CREATE TABLE document_versions (
   about TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  idempotency_key TEXT,
   text TEXT NOT NULL,
   PRIMARY KEY (shelf, name, version),
   FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+CREATE TABLE document_changes (
+  shelf TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  change TEXT NOT NULL,
+  thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  made_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  PRIMARY KEY (shelf, number),
+  UNIQUE (shelf, change)
+  ) STRICT;
+CREATE INDEX document_changes_by_time ON document_changes (made_at);
+CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
 INSERT INTO counter VALUES (1, 8);
 INSERT INTO threads VALUES ('thr_1', '"ada"', '"a\u0000title"', '"/w"', '"coder"', 1750000000000, 1750000000000, 8, 'a�title', NULL, 0);
 INSERT INTO instructions VALUES ('thr_1', '{"agentId":"coder","model":"m","system":"be brief"}');
@@ -157,5 +170,6 @@ INSERT INTO log_events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"r
 INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
 INSERT INTO documents VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 'thread', '"thr_1"', 'file', 'thr_1', 2, NULL);
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"key"', '"one"');
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, NULL, '"a\u0000two"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"one"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, '"a\u0000two"');
+INSERT INTO document_changes VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', 1, '3cfc68e43d04b48a98a0f1ec46d50b4af7708c0cdd53588117d1e510f6bdb048', 'thr_1', 1, 3, 1750000000000, 1750000000005);
