@@ -309,7 +309,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
         `
       const { createExec } = await import(${tools('#tools/exec/exec.js')});
       const { createWorkspace } = await import(${tools('#tools/files/workspace.js')});
-      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'sleep 60 & echo $! > ${pidFile}; sleep 60'] });
+      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'sleep 6000 & echo $! > ${pidFile}; sleep 6000'] });
       process.stdin.once('data', () => process.exit(0));`,
       ],
       { stdio: ['pipe', 'ignore', 'inherit'] },
