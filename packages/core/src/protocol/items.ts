@@ -102,6 +102,8 @@ export const FunctionCallItemSchema = z.looseObject({
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
+  /** True: the service ran the call itself, so that the call gets no result. */
+  hosted: z.boolean().optional(),
 });
 
 export const FunctionCallOutputItemSchema = z.looseObject({
