@@ -35,7 +35,15 @@ import { systemText, type OfferedTools } from './offered-tools.js';
 import { missingNonce } from './missing-nonce.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, interruptedRun, itemScript, type InterruptedRun } from './interrupted-run.js';
-import { callsAfter, closingOutput, hasTextAfter, lastSpokenIndex, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
+import {
+  callsAfter,
+  closingOutput,
+  hasTextAfter,
+  lastSpokenIndex,
+  openCalls,
+  pendingBlock,
+  type OpenCall,
+} from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, resumeOptions, settledOutcome, type ScriptConditions } from './script-host.js';
 import { RunAccount, SaidText } from './run-account.js';

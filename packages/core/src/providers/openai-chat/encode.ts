@@ -79,6 +79,11 @@ export interface ChatSettings {
    * others, true from the first answer that has a `reasoning_content`.
    */
   emptyReasoning?: boolean | undefined;
+  /**
+   * The `extra_content` of the first call of an answer whose calls have none. Default: the signature for calls of other
+   * models at servers of Google, for Gemini 3 and later; nothing elsewhere.
+   */
+  missingSignature?: Members | undefined;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
@@ -205,7 +210,10 @@ function chatAnswer(
   settings: ChatSettings,
 ): ChatAnswer | undefined {
   const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
-  const calls = parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : []));
+  const calls = signed(
+    parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : [])),
+    settings.missingSignature,
+  );
   const reasoning = chatReasoning(parts, { model, callsTools: calls.length > 0 }, settings);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const text = texts.map((part) => part.text).join('\n\n');
@@ -249,6 +257,11 @@ function chatReasoning(
     ...nonNull({ reasoning_content: joined('reasoning_content') ?? empty, reasoning: joined('reasoning') }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
+}
+
+function signed([first, ...others]: ChatCall[], signature: Members | undefined): ChatCall[] {
+  if (first === undefined) return [];
+  return [{ ...nonNull({ extra_content: signature }), ...first } as ChatCall, ...others];
 }
 
 function chatCall(call: Call, tools: readonly ModelTool[]): ChatCall {
