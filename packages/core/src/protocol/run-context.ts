@@ -1,9 +1,10 @@
 import type { ApprovalPolicy } from './approvals.js';
 import type { EventPayload, StreamEvent } from './events.js';
-import type { HarnessMode } from './outcome.js';
+import type { HarnessMode, RunningOutcome } from './outcome.js';
 import type { JsonObject } from './json.js';
 import type { Limits, LimitsInput } from './limits.js';
 import type { RunIdentity } from './run-events.js';
+import type { RunFence } from './store-shapes.js';
 import type { ToolCallScope } from './tools.js';
 
 /*
@@ -26,6 +27,8 @@ export interface RunOptions {
   /** Overrides of the harness's limits for this run. */
   limits?: Partial<LimitsInput> | undefined;
   signal?: AbortSignal | undefined;
+  /** The claim under which the host executes the run. Tools whose stores belong to the host pass it to the stores. */
+  fence?: RunFence | undefined;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy | undefined;
   onEvent?: ((event: StreamEvent) => void) | undefined;
@@ -42,6 +45,7 @@ const ALL_OPTIONS: Record<keyof RunOptions, true> = {
   context: true,
   limits: true,
   signal: true,
+  fence: true,
   approvals: true,
   onEvent: true,
   sink: true,
@@ -76,6 +80,23 @@ export interface RunContext extends Readonly<Omit<RunOptions, 'context' | 'limit
   readonly isInAnswer: boolean;
   /** True: the script repeats a text that its conversation has read. Every call of the script then needs a decision. */
   readonly repeatsReadText: boolean;
+  /** Undefined: the caller waits for the end of the script. */
+  readonly live: LiveScript | undefined;
+}
+
+/** A script that may continue after its caller has received an outcome. */
+export interface LiveScript {
+  readonly scriptId: string;
+  /** Called when the script's session begins; a script that is run again has a second session. */
+  follow(session: FollowedSession): void;
+}
+
+/** The session of a live script. */
+export interface FollowedSession {
+  /** The whole output, logs and operations so far. */
+  soFar(): RunningOutcome;
+  /** Stores the script, so that other processes can find it. A failure ends the script. */
+  keep(): Promise<void>;
 }
 
 /** Returns the part of a context that tools see. */

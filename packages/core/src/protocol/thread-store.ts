@@ -5,8 +5,8 @@ import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
 import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
-import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
+import { ACTIVE_RUN_STATES, type RunState, type RunStore } from './run-store.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter, type RunFence } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
@@ -106,11 +106,11 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
 export interface ThreadStore {
   /**
    * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread begins with
-   * copies of the turns before the turn of `branchOf`. The runs of these copies have new ids, and keep their events and
-   * times, but not their approvals. The thread also begins with copies of the versions of documents that were saved
-   * before the turn of `branchOf` was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
-   * owner or does not contain the turn, and with a `ThreadBusyError` if one of the turns before that turn has not
-   * ended.
+   * copies of the turns before the turn of `branchOf`, or up to it. The runs of these copies have new ids, and keep their events and
+   * times, but not their approvals. A copy costs the same for a long turn as for a short one, takes no events, and
+   * stays when the original is deleted. The bytes of a copy count like those of its original. The thread also begins with copies of the versions of documents that were saved
+   * before the first turn that it does not copy was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
+   * owner or does not contain the turn, and with a `ThreadBusyError` if one of the copied turns has not ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
   /** With `principal`, returns undefined for a thread of another principal. */
@@ -136,8 +136,8 @@ export interface ThreadStore {
   /**
    * Appends events of one run in order of `seq`, all or none. Events that are already stored are skipped. Returns the
    * next `seq`. With `epoch`, rejects with a `StaleEpochError` unless the writer is the run's holder. Without `epoch`,
-   * the events must come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap and for a
-   * different event at the same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose
+   * the events must come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap, for a
+   * different event at the same `seq`, and for a run that is a copy in a branch, and with a `NotFoundError` if there is no such run. A power failure may lose
    * events that were appended since the last change of the run's state; the death of the process loses none.
    */
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number | undefined }): Promise<number>;

@@ -56,7 +56,8 @@ describe.each(['error', 'off'] as const)('with typecheck %s', (typecheck) => {
       ...Array.from({ length: 12 }, (_, number) => run('ada', long(number))),
       run('bob', 'return 1;'),
     ]);
-    expect(ended.indexOf('bob')).toBeLessThan(6);
+    // In the order of arrival, it would be among the last two.
+    expect(ended.indexOf('bob')).toBeLessThan(10);
   });
 
   it('a script does not wait for the turn of another principal with the same source', async () => {
@@ -68,7 +69,8 @@ describe.each(['error', 'off'] as const)('with typecheck %s', (typecheck) => {
     };
     const long = (number: number) => `const y${number} = [${'1,'.repeat(2_000)}]; return y${number}.length;`;
     await Promise.all([...Array.from({ length: 12 }, (_, number) => run('ada', long(number))), run('bob', long(11))]);
-    expect(ended.indexOf('bob')).toBeLessThan(6);
+    // In the order of arrival, it would be among the last two.
+    expect(ended.indexOf('bob')).toBeLessThan(10);
   });
 
   it('a script that gets no turn of the compiler in time is refused as busy', async () => {
@@ -106,14 +108,14 @@ describe('a script whose types take long to check', () => {
 
   it('never runs, and a script of another principal does not wait for all scripts of this kind', async () => {
     const note = vi.fn(() => 1);
-    const harness = open(note, { limits: { queueWaitMs: 30_000 } });
+    const harness = open(note, { limits: { queueWaitMs: 90_000 } });
     const ended: string[] = [];
     const run = async (principal: string, source: string) => {
       const outcome = await harness.runScript(source, { principal });
       ended.push(principal);
       return outcome.status === 'failed' ? outcome.error : outcome.status;
     };
-    const ada = Array.from({ length: 8 }, (_, number) => run('ada', slow(number)));
+    const ada = Array.from({ length: 4 }, (_, number) => run('ada', slow(number)));
     expect(await run('bob', 'return 1;')).toBe('completed');
     const failures = await Promise.all(ada);
     expect(note).not.toHaveBeenCalled();
@@ -123,7 +125,7 @@ describe('a script whose types take long to check', () => {
         message: 'The types of this script take too long to check, so nothing has run.',
         metadata: { rule: 'typecheck-slow' },
       });
-    expect(ended.indexOf('bob')).toBeLessThan(5);
+    expect(ended.indexOf('bob')).toBeLessThan(3);
   });
 
   it('and gets no turn is refused as busy, also when it is sent again', async () => {

@@ -207,6 +207,7 @@ async function instructedConversation(
 
 function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: OpenedRun) {
   const { agent, provider, harness, app, context, loadImage, subAgents } = opened;
+  const { runId, epoch } = held.run;
   const principal = scriptPrincipal(held.run.principal);
   const mode = narrowerMode(agent.mode ?? harness.mode, overrides?.mode);
   const ceilings = { ...DEFAULT_LIMITS, ...AGENT_LIMITS, ...harness.hostLimits, ...agent.limits };
@@ -219,6 +220,7 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
     limits,
     ...sharedSettings(settings),
     signal: held.signal,
+    fence: { runId, epoch },
     flushEvents: () => held.flushEvents(),
     scriptSourceDeltas: true,
     ...(app === undefined ? {} : { app }),

@@ -2,6 +2,7 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import {
   DocumentConflictError,
   DocumentLimitError,
+  EventOrderError,
   IdempotencyConflictError,
   NotFoundError,
   StaleEpochError,
@@ -16,6 +17,8 @@ export const storeErrors = Object.freeze({
       `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id: the ${kind} may have been deleted`,
     ),
   idExists: (kind: string, id: string) => new ToolscriptUsageError('ID_TAKEN', { kind, id: JSON.stringify(id) }),
+  eventOfCopy: (runId: string) =>
+    new EventOrderError(`The run ${runId} is a copy in a branch: it takes no events. Start another run`),
   otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
   threadBusy: (threadId: string) =>
     new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until that run ends`),
@@ -31,6 +34,8 @@ export const storeErrors = Object.freeze({
     new ThreadBusyError(
       `The turn ${turnId} has not ended. Decide its approvals or stop it, then create the branch again`,
     ),
+  runNotOpened: (runId: string) =>
+    new EventOrderError(`The log does not know the run ${runId}. Open the run under its epoch, then publish again`),
   runNotHeld: (runId: string, epoch: number) =>
     new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
   otherVersion: (name: string, expected: number, newest: number) =>

@@ -35,7 +35,7 @@ export interface RunRecord {
   /** Creation order. */
   readonly position: number;
   leaseMs: number;
-  /** The JSON texts of the events; the index is the `seq`. */
+  /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
 }
 
@@ -64,7 +64,8 @@ export class MemoryDatabase {
   constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
     this.now = now;
     const threadExists = (threadId: string) => this.threads.has(threadId);
-    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists });
+    const runEpoch = ({ runId }: RunFence) => this.runs.get(runId)?.run.epoch;
+    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists, runEpoch });
   }
 
   nextPosition(): number {
