@@ -251,8 +251,9 @@ describe('the gateway', () => {
     const client = new OlderClient({ name: 'older', version: '1.0.0' });
     await client.connect(new OlderStdio(command(place)) as never);
     onTestFinished(() => client.close());
-    expect(await descriptionFor(client as ToolClient)).toContain('Tools are missing so far.');
-    const found = textOf((await client.callTool({ name: 'search_tools', arguments: { query: 'mail' } })) as Result);
+    expect(await descriptionFor(client as ToolClient)).toContain('Tools are missing.');
+    const search = { name: 'search_tools', arguments: { query: 'mail' } };
+    const found = textOf((await (client as ToolClient).callTool(search)) as Result);
     expect(found).toContain('The MCP server "silent" is still connecting');
     expect(found).toContain('is ignored, because you have not trusted it. Read it; to trust it: toolscript trust');
     expect(found).not.toContain('No tool matches');

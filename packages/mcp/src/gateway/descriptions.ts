@@ -28,12 +28,12 @@ export function scriptDescription(harness: Harness, isComplete = true): string {
   const names = toolNames(harness);
   const isWhole = whole.length <= room && names.every((name) => whole.includes(lastPart(name)));
   if (isWhole && (isComplete || names.length > 0)) return `${whole}${end}`;
+  if (names.length === 0) return `${GUIDE}\n\n${SEARCH}${end}`;
   return `${GUIDE}\n\n${SEARCH}\n\n${namespaces(names, room - GUIDE.length - SEARCH.length - 4)}${end}`;
 }
 
 /** The end of a description while tools are missing. */
-const MISSING =
-  '\n\nTools are missing so far. `search_tools` finds them when they are there, and says why they are missing.';
+const MISSING = '\n\nTools are missing. `search_tools` finds those that come later, and says why others are missing.';
 
 /** The instructions that a client receives when it connects. */
 export function connectInstructions(harness: Harness, isComplete = true): string {
