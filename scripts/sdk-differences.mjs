@@ -22,8 +22,9 @@ function factsIn(text) {
   const { program } = parseSync('declarations.d.ts', text);
   const facts = new Set();
   visit(program, '', (place, fact) => facts.add(`${place}: ${fact}`), text);
-  for (const [sentence] of text.matchAll(LIMIT))
-    facts.add(`limit: ${sentence.replaceAll(/\s*\n?\s*\*\s*/gu, ' ').trim()}`);
+  const unwrapped = text.replaceAll(/\n *\* */gu, ' ');
+  for (const [sentence] of unwrapped.matchAll(LIMIT))
+    facts.add(`limit: ${sentence.replaceAll(/[\s*/]+/gu, ' ').trim()}`);
   return facts;
 }
 
