@@ -1,5 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
-import { createHarness, defineTool, memoryStore, type HarnessStore, type Tool } from '@toolscript/core';
+import { createHarness, defineTool, memoryStore, type Tool } from '@toolscript/core';
+import type { HarnessStore } from '@toolscript/core/protocol';
 import { createGateway } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
