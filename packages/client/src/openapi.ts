@@ -996,6 +996,8 @@ export interface components {
             } | undefined;
             createdAt: number;
             items: (({
+                /** @enum {string} */
+                announces?: "all" | "changes" | undefined;
                 content: string;
                 id: string;
                 images?: ({
@@ -1025,6 +1027,7 @@ export interface components {
             }) | ({
                 arguments: string;
                 call_id: string;
+                hosted?: boolean | undefined;
                 id: string;
                 name: string;
                 /** @constant */

@@ -43,7 +43,8 @@ export async function running(
   signal.addEventListener('abort', end, { once: true });
   const options = { signal: stop.signal, yieldAfterMs: callWaitMs(services), ...ownerOptions(services) };
   try {
-    return await withProgress(ctx, services.progressMs, (report) => {
+    return await withProgress(ctx, services.progressMs, async (report) => {
+      await services.ready?.();
       const onEvent = (event: StreamEvent) => {
         call.follow(event);
         report(event);

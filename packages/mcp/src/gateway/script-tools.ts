@@ -123,7 +123,10 @@ async function waitForScript(services: GatewayServices, scriptId: string, ctx: S
   if (outcome.error?.code !== 'ScriptInterruptedError') return outcome;
   // The end of the call ends only the wait.
   const options = { yieldAfterMs: forMs, ...ownerOptions(services) };
-  const recover = (onEvent: ResumeOptions['onEvent']) => harness.recover(scriptId, { ...options, onEvent });
+  const recover = async (onEvent: ResumeOptions['onEvent']) => {
+    await services.ready?.();
+    return harness.recover(scriptId, { ...options, onEvent });
+  };
   return past.resuming(scriptId, () => withProgress(ctx, progressMs, recover));
 }
 

@@ -1,5 +1,5 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
-import { neverReasons } from '../../protocol/known-models.js';
+import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 import {
   isNativeTo,
   isOfOtherModel,
@@ -79,10 +79,21 @@ export interface ChatSettings {
    * others, true from the first answer that has a `reasoning_content`.
    */
   emptyReasoning?: boolean | undefined;
+  /**
+   * The `extra_content` of the first call of an answer whose calls have none. Default: the signature for calls of other
+   * models at servers of Google, for Gemini 3 and later; nothing elsewhere.
+   */
+  missingSignature?: Members | undefined;
+  /**
+   * False: a model that refuses tools together with reasoning in this format does not reason if the request has tools.
+   * Default: false for OpenAI and Azure, true for other servers.
+   */
+  toolsWithReasoning?: boolean | undefined;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
-  const { model, reasoningEffort: effort, stopSequences = [] } = prompt;
+  const { model, stopSequences = [] } = prompt;
+  const effort = chatEffort(prompt, settings);
   const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
   return {
     model,
@@ -90,14 +101,24 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
     ...chatTools(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
     ...nonNull({
-      temperature: modelTemperature(prompt),
-      reasoning_effort: neverReasons(model) ? undefined : effort,
+      temperature: modelTemperature({ ...prompt, reasoningEffort: effort }),
+      reasoning_effort: effort,
     }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
     stream_options: { include_usage: true },
   };
+}
+
+function chatEffort(
+  { model, reasoningEffort: effort, tools = [] }: Prompt,
+  { toolsWithReasoning = true }: ChatSettings,
+): ReasoningEffort | undefined {
+  if (neverReasons(model)) return undefined;
+  const facts = factsOf(model);
+  if (tools.length > 0 && !toolsWithReasoning && facts.chatTools === 'without-reasoning') return 'none';
+  return effort === undefined ? undefined : nearestEffort(facts, effort, 'openai-chat');
 }
 
 function chatTools({
@@ -205,7 +226,10 @@ function chatAnswer(
   settings: ChatSettings,
 ): ChatAnswer | undefined {
   const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
-  const calls = parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : []));
+  const calls = signed(
+    parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : [])),
+    settings.missingSignature,
+  );
   const reasoning = chatReasoning(parts, { model, callsTools: calls.length > 0 }, settings);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const text = texts.map((part) => part.text).join('\n\n');
@@ -249,6 +273,11 @@ function chatReasoning(
     ...nonNull({ reasoning_content: joined('reasoning_content') ?? empty, reasoning: joined('reasoning') }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
+}
+
+function signed([first, ...others]: ChatCall[], signature: Members | undefined): ChatCall[] {
+  if (first === undefined) return [];
+  return [{ ...nonNull({ extra_content: signature }), ...first } as ChatCall, ...others];
 }
 
 function chatCall(call: Call, tools: readonly ModelTool[]): ChatCall {

@@ -1,4 +1,4 @@
-import type { FunctionTool, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import type { FunctionTool, ModelPart, ModelTool, OutputItem, ReasoningEffort } from '../../protocol/index.js';
 import {
   isNativeTo,
   isOfCode,
@@ -13,7 +13,7 @@ import {
 import { dataUrl, isDirect, isForCode, nonNull, offersCode, modelTemperature, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireName, objectJson, wireText } from '../wire-values.js';
-import { neverReasons } from '../../protocol/known-models.js';
+import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -180,7 +180,8 @@ function reasoningSettings(
   { reasoningSummary: summary = 'auto' }: ResponsesSettings,
 ): Pick<ResponsesBody, 'reasoning'> {
   if (effort === undefined || neverReasons(model)) return {};
-  return { reasoning: { effort, ...(effort === 'none' || summary === 'none' ? {} : { summary }) } };
+  const nearest = nearestEffort(factsOf(model), effort);
+  return { reasoning: { effort: nearest, ...(nearest === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
 function responsesTools({
@@ -263,16 +264,17 @@ function inputPart(part: ModelPart): InputPart {
 }
 
 function answerPartInput(part: AnswerPart, options: InputOptions): ResponsesInput[] {
-  const { stored } = options;
+  // The service may have stored only a part of the conversation.
+  const isStored = ({ stored }: OutputItem): boolean => options.stored && stored === true;
   switch (part.type) {
     case 'text':
-      return textMessages(part, stored);
+      return textMessages(part, isStored(part.item));
     case 'reasoning':
-      return reasoningInput(part.item, options);
+      return reasoningInput(part.item, { ...options, stored: isStored(part.item) });
     case 'hosted':
       return isNativeTo('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
     case 'call':
-      return [responsesCall(part.call, stored)];
+      return [responsesCall(part.call, part.call.item !== undefined && isStored(part.call.item))];
   }
 }
 

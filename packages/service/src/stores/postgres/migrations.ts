@@ -181,6 +181,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX audit_of_principal ON audit (left(principal, 200), position);
   CREATE INDEX audit_of_run ON audit (run_id, position);
 
+  CREATE TABLE shelves (
+    shelf TEXT PRIMARY KEY,
+    principal TEXT,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    bytes BIGINT NOT NULL
+  );
+  CREATE INDEX shelves_of_principal ON shelves (left(principal, 200), bytes);
+  CREATE INDEX shelves_of_thread ON shelves (thread_id, bytes);
+
   CREATE TABLE documents (
     shelf TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
@@ -195,6 +204,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX documents_of_thread ON documents (thread_id);
   CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
 
+  CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+
   CREATE TABLE document_versions (
     shelf TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
@@ -203,10 +214,11 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    text TEXT NOT NULL,
+    text_id TEXT NOT NULL REFERENCES document_texts,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
+  CREATE INDEX document_versions_of_text ON document_versions (text_id);
 
   CREATE TABLE document_changes (
     shelf TEXT NOT NULL,

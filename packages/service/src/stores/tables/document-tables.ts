@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Parameters, Row, Value } from './database.js';
 import { encode, requireLatestClaim } from './rows.js';
 import { storeErrors } from '../store-errors.js';
-import { changeName } from '../store-rules.js';
+import { changeName, newStoreId } from '../store-rules.js';
 
 /** A deletion with checked members. */
 export interface CheckedDeletion extends DocumentPlace {
@@ -50,8 +50,10 @@ const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AN
 
 /**
  * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
- * row of `documents` is a name with its newest version; `document_versions` has the texts. `document_changes` has the
+ * row of `documents` is a name with its newest version; `document_versions` refers to the texts, which
+ * branches share; a text is deleted with its last version. `document_changes` has the
  * results of changes with an idempotency key; a deletion has the number of the version that was the newest, or 0.
+ * `shelves` has the bytes of each shelf, and the principal for whom they count; those of a workspace count for nobody.
  */
 export class DocumentTables {
   constructor(readonly database: Database) {}
@@ -59,8 +61,7 @@ export class DocumentTables {
   save(draft: CheckedDocument, limits: DocumentLimits, now: number): Promise<DocumentInfo> {
     return this.database.write(async () => {
       const place = await this.#begin(draft, now);
-      if (draft.scope.kind === 'thread' && !(await this.#isThread(draft.scope.id)))
-        throw storeErrors.notFound('thread', draft.scope.id);
+      const principal = await this.#payer(draft.scope);
       const change = changeHash('save', draft);
       const repeated = await this.#remembered(place.shelf, change, now);
       if (repeated !== undefined) return rowInfo(draft, { ...repeated, about: encode(draft.about) });
@@ -71,13 +72,20 @@ export class DocumentTables {
       const saved = await this.#insert(draft, place, { version: last + 1, bytes, versions: limits.versions, now });
       await this.#remember(draft, place.shelf, change, { ...saved, most: limits.changes });
       await this.#forgetNumbers(draft, place.shelf, limits.documents);
+      const { threadId } = columnsOf(draft.scope, draft.kind);
+      const shelf = { shelf: place.shelf, principal, threadId };
+      await this.database.run(
+        'INSERT INTO shelves VALUES (:shelf, :principal, :threadId, 0) ON CONFLICT (shelf) DO NOTHING',
+        shelf,
+      );
+      await countBytes(this.database, place.shelf);
       return saved;
     });
   }
 
   async read(place: DocumentPlace, version: number | undefined, now: number): Promise<StoredDocument | undefined> {
     const row = await this.database.first(
-      `SELECT ${INFO}, v.text ${FOUND} AND d.name = :name AND v.version = coalesce(:version, d.version)`,
+      `SELECT ${INFO}, (SELECT t.text FROM document_texts t WHERE t.text_id = v.text_id) AS text ${FOUND} AND d.name = :name AND v.version = coalesce(:version, d.version)`,
       { shelf: shelfHash(place.scope, place.kind), name: sortable(place.name), version: version ?? null, now },
     );
     return row && { ...rowInfo(place, row), text: JSON.parse(row.text as string) as string };
@@ -145,8 +153,8 @@ export class DocumentTables {
    */
   async #empty(condition: string, parameters: Parameters): Promise<number> {
     // defence: version-numbers-survive-deletion
-    const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name`;
-    const rows = await this.database.all(sql, parameters);
+    const rows = await deleteVersions(this.database, condition, parameters);
+    for (const shelf of new Set(rows.map((row) => row.shelf as string))) await countBytes(this.database, shelf);
     return new Set(rows.map(({ shelf, name }) => `${shelf} ${name}`)).size;
   }
 
@@ -155,6 +163,15 @@ export class DocumentTables {
     const count = await this.#empty(expired, parameters);
     await this.database.run(`UPDATE documents SET expires_at = NULL WHERE ${condition}`, parameters);
     return count;
+  }
+
+  /** The principal for whom the documents of a scope count. Throws a `NotFoundError` if there is no such thread. */
+  async #payer({ kind, id }: DocumentScope): Promise<Value> {
+    if (kind !== 'thread') return kind === 'principal' ? encode(id) : null;
+    const sql = 'SELECT principal FROM threads WHERE thread_id = :threadId';
+    const found = await this.database.first(sql, { threadId: id });
+    if (found === undefined) throw storeErrors.notFound('thread', id);
+    return found.principal!;
   }
 
   async #isThread(threadId: string): Promise<boolean> {
@@ -266,13 +283,12 @@ export class DocumentTables {
         ...columnsOf(scope, kind),
       },
     );
-    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, encode(text)];
+    const textId = newStoreId('txt');
+    await this.database.insert('document_texts', [[textId, encode(text)]]);
+    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, textId];
     await this.database.insert('document_versions', [row]);
     const oldest = { shelf, name, oldest: version - versions };
-    await this.database.run(
-      'DELETE FROM document_versions WHERE shelf = :shelf AND name = :name AND version <= :oldest',
-      oldest,
-    );
+    await deleteVersions(this.database, 'shelf = :shelf AND name = :name AND version <= :oldest', oldest);
     return {
       scope,
       kind,
@@ -291,6 +307,40 @@ function columnsOf(scope: DocumentScope, kind: DocumentKind) {
   return { scopeKind: scope.kind, scopeId: encode(scope.id), kind, threadId };
 }
 
+/** Deletes the versions of all documents of a thread. */
+export async function deleteThreadVersions(database: Database, threadId: string): Promise<void> {
+  const condition = 'shelf IN (SELECT shelf FROM documents WHERE thread_id = :threadId)';
+  await deleteVersions(database, condition, { threadId });
+}
+
+/** Deletes versions, and the texts that no other version has. Returns the places of the versions. */
+async function deleteVersions(database: Database, condition: string, parameters: Parameters): Promise<Row[]> {
+  const { forUpdate, isOneOf } = database.dialect;
+  const ofVersions = `text_id IN (SELECT text_id FROM document_versions WHERE ${condition})`;
+  // If two branches delete a text at the same time, the second deletion sees the effect of the first one.
+  const lock = `SELECT 1 FROM document_texts WHERE ${ofVersions} ORDER BY text_id ${forUpdate}`;
+  await database.all(lock, parameters);
+  const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name, text_id`;
+  const rows = await database.all(sql, parameters);
+  if (rows.length === 0) return rows;
+  await database.run(
+    `DELETE FROM document_texts WHERE ${isOneOf('text_id', ':ids')} AND NOT EXISTS (
+      SELECT 1 FROM document_versions v WHERE v.text_id = document_texts.text_id)`,
+    { ids: encode(rows.map((row) => row.text_id)) },
+  );
+  return rows;
+}
+
+/** Sets the bytes of a shelf to those of its versions. */
+function countBytes(database: Database, shelf: string): Promise<void> {
+  return database.run(
+    `UPDATE shelves SET bytes = (
+      SELECT CAST(coalesce(sum(v.bytes), 0) AS BIGINT) FROM document_versions v WHERE v.shelf = :shelf)
+    WHERE shelf = :shelf`,
+    { shelf },
+  );
+}
+
 /** Copies from one thread to another the document versions that were saved up to the time `until`. */
 export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
   for (const kind of DocumentKindSchema.options) {
@@ -306,10 +356,13 @@ export async function copyDocuments(database: Database, from: string, to: string
     );
     await database.run(
       `INSERT INTO document_versions
-      SELECT :target, name, version, bytes, about, created_at, expires_at, text
+      SELECT :target, name, version, bytes, about, created_at, expires_at, text_id
       FROM document_versions WHERE shelf = :source AND created_at <= :until`,
       { source, target, until },
     );
+    const shelf = 'INSERT INTO shelves SELECT :target, principal, :to, bytes FROM shelves WHERE shelf = :source';
+    await database.run(shelf, { source, target, to });
+    await countBytes(database, target);
   }
 }
 

@@ -13,6 +13,7 @@ import { endsRun } from '@toolscript/core/stream';
 import type { DecidedApproval, EventRange, RunIdentity, ThreadDraft, ThreadInstructions } from '@toolscript/core/ports';
 import { ApprovalTables } from './approval-tables.js';
 import type { Database, Row, Value } from './database.js';
+import { deleteThreadVersions } from './document-tables.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
 import {
   rowApproval,
@@ -40,7 +41,7 @@ export interface ThreadFilters {
   readonly limit: number;
 }
 
-/** A turn whose items are JSON text. The main thread of the caller parses this text. */
+/** A turn whose items are JSON texts, each on a line. The main thread of the caller parses them in slices. */
 export interface FoldedTurn {
   readonly turnId: string;
   readonly runId: string;
@@ -119,6 +120,7 @@ export class ThreadTables {
       const thread = await lockThread(this.database, threadId);
       const runs = await this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
       await deleteTranscripts(this.database, threadId);
+      await deleteThreadVersions(this.database, threadId);
       await this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
       const runIds = runs.map((row) => row.run_id as string);
       return { runIds, principal: thread && (JSON.parse(thread.principal as string) as string) };
@@ -250,7 +252,9 @@ export class ThreadTables {
     const sql = 'SELECT event FROM events WHERE transcript = :transcript ORDER BY seq';
     const rows = await this.database.all(sql, { transcript });
     const events = rows.map(({ event }) => JSON.parse(event as string) as StreamEvent);
-    const items = encode(runItems(JSON.parse(input as string) as OutputItem[], events));
+    const items = runItems(JSON.parse(input as string) as OutputItem[], events)
+      .map(encode)
+      .join('\n');
     const last = events.at(-1);
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
