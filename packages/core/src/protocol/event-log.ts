@@ -200,6 +200,8 @@ export interface EventLog {
   trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. A repeated call does nothing. */
   delete(runId: string): Promise<void>;
+  /** Writes one small value, over the earlier one. Rejects with a `StoreUnavailableError` if the log cannot be written. */
+  probe(): Promise<void>;
   /**
    * Yields after events may have been published or acknowledged, in this process or another one. See `RunStore.watch`
    * for the rules.

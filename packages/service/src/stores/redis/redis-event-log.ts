@@ -168,6 +168,10 @@ export class RedisEventLog implements EventLog {
     if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId], runId);
   }
 
+  async probe(): Promise<void> {
+    await this.#connection.script('write', []);
+  }
+
   watch(options: WatchOptions): AsyncIterable<void> {
     return watchBoard(this.#changes.board, options);
   }

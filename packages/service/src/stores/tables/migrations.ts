@@ -49,7 +49,8 @@ export const MIGRATIONS: readonly string[] = [
     cancel_requested_at INTEGER,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    error TEXT
+    error TEXT,
+    parked TEXT
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
@@ -57,6 +58,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
+  INSERT INTO probe VALUES (1, 0);
 
   CREATE TABLE turns (
     run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,

@@ -97,7 +97,7 @@ async function copyRun(database: Database, run: Row, threadId: string): Promise<
   await database.run(
     `INSERT INTO runs SELECT :runId, :position, threads.thread_id, :turnId, threads.principal, threads.workspace,
       state, reason, epoch, options, owner, lease_ms, lease_expires_at, left_by, deaths, cancel_requested_at,
-      runs.created_at, runs.updated_at, error
+      runs.created_at, runs.updated_at, error, parked
     FROM runs, threads WHERE run_id = :from AND threads.thread_id = :threadId`,
     { ...ids, from, position: await database.nextPosition() },
   );
