@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   run: ['calls', 'answer', 'script', 'tools', 'schema', 'history', 'protocol', 'text'],
   harness: ['run', 'calls', 'prompt', 'answer', 'script', 'sandbox', 'tools', 'schema', 'history', 'protocol', 'text'],
   'ai-sdk': ['harness', 'tools', 'schema', 'protocol', 'text'],
-  agent: ['harness', 'answer', 'history', 'tools', 'schema', 'protocol', 'text'],
+  agent: ['harness', 'answer', 'history', 'prompt', 'tools', 'schema', 'protocol', 'text'],
   stream: ['history', 'protocol', 'text'],
   tracing: ['protocol', 'text'],
   testing: ['protocol'],

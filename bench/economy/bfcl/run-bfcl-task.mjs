@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHarness } from '@toolscript/core';
-import { agentSystem, defineAgent, extendHistory, runAgent } from '@toolscript/core/agent';
+import { agentBeginning, defineAgent, extendHistory, runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
 import { figuresOf, tokensOf } from '../count-tokens.mjs';
 import { PLANS } from './plans.mjs';
@@ -69,7 +69,11 @@ export async function runBfclTask(task, way, catalog = {}, threads = {}) {
 export async function withCatalog(task, { requests, answers }, catalog) {
   const harness = createHarness({ tools: openWorld(task, catalog.docs).tools });
   try {
-    const instructions = agentSystem(harness, scriptedModel({ turns: [] }), agentFor('enabled', catalog));
+    const { system: instructions } = agentBeginning(
+      harness,
+      scriptedModel({ turns: [] }),
+      agentFor('enabled', catalog),
+    );
     return { requests: requests.map((request) => ({ ...request, instructions })), answers };
   } finally {
     await harness.close();

@@ -54,7 +54,7 @@ export type {
   DocumentStore,
   StoredDocument,
 } from './protocol/document-store.js';
-export { DOCUMENT_LIMITS, DocumentQuerySchema } from './protocol/document-store.js';
+export { CHANGE_MEMORY_MS, DOCUMENT_LIMITS, DocumentQuerySchema } from './protocol/document-store.js';
 export type {
   DeadLetter,
   DeadLetterPage,

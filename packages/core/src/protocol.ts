@@ -84,27 +84,33 @@ export type {
 export { APPROVAL_STATES, ApprovalSchema, ApprovalStateSchema, DecisionSchema } from './protocol/approval-records.js';
 export type { Approval, ApprovalState, StoredDecision } from './protocol/approval-records.js';
 export {
+  DocumentDeletionSchema,
   DocumentDraftSchema,
   DocumentKindSchema,
   DocumentPlaceSchema,
   DocumentScopeSchema,
 } from './protocol/document-store.js';
-export type { DocumentDraft, DocumentKind, DocumentPlace, DocumentScope } from './protocol/document-store.js';
+export type {
+  DocumentDeletion,
+  DocumentDraft,
+  DocumentKind,
+  DocumentPlace,
+  DocumentScope,
+} from './protocol/document-store.js';
 export { DeliverySchema, type Delivery } from './protocol/event-log.js';
 export { BranchPointSchema, NewThreadSchema, type BranchPoint, type NewThread } from './protocol/new-thread.js';
 export {
   ACTIVE_RUN_STATES,
   FINAL_RUN_STATES,
   RunDraftSchema,
-  RunFenceSchema,
   RunReasonSchema,
   RunSchema,
   RunStateSchema,
   TurnSchema,
 } from './protocol/run-store.js';
-export type { Run, RunDraft, RunFence, RunReason, RunState, StorageBounds, Turn } from './protocol/run-store.js';
+export type { Run, RunDraft, RunReason, RunState, StorageBounds, Turn } from './protocol/run-store.js';
 export { FileAboutSchema, FileSourceSchema, type FileAbout, type FileSource } from './protocol/saved-file.js';
-export { PageQuerySchema, StoreIdSchema, TimeSchema } from './protocol/store-shapes.js';
+export { PageQuerySchema, RunFenceSchema, StoreIdSchema, TimeSchema, type RunFence } from './protocol/store-shapes.js';
 export { ThreadSchema, type Thread } from './protocol/thread-store.js';
 
 // The ports

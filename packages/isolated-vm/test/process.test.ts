@@ -75,7 +75,9 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     for (let afterMs = 0; afterMs < 80; afterMs += 4) {
       let run: SandboxRun | undefined;
       const host = () => (afterMs % 8 === 0 ? 1 : new Promise(() => {}));
-      const driven = driveRun(pool, 'await tools.echo({}); for (;;);', { host, onRun: (started) => (run = started) });
+      const onRun = (started: SandboxRun) => (run = started);
+      const limits = { computeMs: 60_000 };
+      const driven = driveRun(pool, 'await tools.echo({}); for (;;);', { host, onRun, limits });
       await delay(afterMs);
       run!.cancel('cancelled');
       expect((await driven).end).toEqual({ type: 'cancelled', reason: 'cancelled' });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inProcess } from '../support/in-process.js';
 import { finished, said, start, toolscript, PROGRAM } from '../support/program.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 
 const ANSWER = [
   '<thinking>Look first, \u00e9.</thinking>\n',
@@ -227,7 +228,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     expect(stdout).toContain('✓ readFile there.txt');
     expect(stdout).toMatch(/exec sh [\s\S]*aborted/u);
     expect(stdout).toContain('ScriptCancelledError');
-    await expect(goneWithin(pid, 10_000)).resolves.toBe(true);
+    await until(() => isGone(pid));
   });
 });
 
@@ -244,16 +245,12 @@ async function pidIn(path: string): Promise<number> {
   }
 }
 
-async function goneWithin(pid: number, ms: number): Promise<boolean> {
-  for (const end = Date.now() + ms; Date.now() < end;) {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      return true;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+function isGone(pid: number): boolean {
+  try {
+    return !process.kill(pid, 0);
+  } catch {
+    return true;
   }
-  return false;
 }
 
 describe('unusual input', () => {

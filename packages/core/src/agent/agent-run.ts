@@ -54,7 +54,7 @@ export interface AgentRunSettings extends ScriptConditions {
   readonly parallelToolCalls: boolean | undefined;
   /** The nonce of scripts in the answer's text. Undefined: scripts do not arrive in text. */
   readonly nonce: string | undefined;
-  /** Replaces the generated system text. */
+  /** Replaces the generated system text. Empty: there is none. */
   readonly system: string | undefined;
   readonly loadImage: LoadImage | undefined;
   /** Results of calls. They may contain images. */
@@ -131,7 +131,8 @@ export class AgentRun {
     const isStrict = settings.openSubAgents !== undefined;
     this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
     this.#host = hostOver(settings, { nonce, sourceDeltas: scriptSourceDeltas && this.#scriptsInText === 'run' });
-    this.#system = system ?? systemText(harness, agent, { mode, nonce });
+    const text = system ?? systemText(harness, agent, { mode, nonce });
+    this.#system = text === '' ? undefined : text;
     this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
     this.#size = new ContextSize(agent.contextWindow, beginning);

@@ -25,35 +25,79 @@ export interface OfferedTools {
 
 const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text describes, and returns its result.';
 
-/** The tools that a model may call, in a stable order. Functions of the client keep their names. */
+/** The tools of a harness as an agent's model sees them. A thread stores them as JSON. */
+export interface ModelTools {
+  readonly tools: readonly ModelTool[];
+  /** The names that the model uses, each with the tool's own name. */
+  readonly functions: readonly (readonly [offered: string, own: string])[];
+}
+
+interface OfferOptions {
+  readonly clientFunctions?: readonly FunctionTool[] | undefined;
+  /** The tools that the thread was first offered, as `agentBeginning` returned them. */
+  readonly stored?: string | undefined;
+}
+
+/**
+ * The tools that a model may call, in a stable order: those that the thread was first offered, then the functions of
+ * the client, which keep their names. A call of a tool of today that the thread was not offered is accepted, too.
+ */
 export function offerTools(
   harness: Harness,
-  { carrier, functions }: AgentConfig,
+  agent: AgentConfig,
+  mode: HarnessMode,
+  { clientFunctions = [], stored }: OfferOptions = {},
+): OfferedTools {
+  const current = modelTools(harness, agent, mode, clientFunctions);
+  const first = stored === undefined ? current : (JSON.parse(stored) as ModelTools);
+  const ofClient = new Set(clientFunctions.map(({ name }) => name));
+  const functions = new Map([...current.functions, ...first.functions].filter(([offered]) => !ofClient.has(offered)));
+  const ownTools = new Map(harness.tools().map((tool) => [tool.name, tool]));
+  const isHosted = hostsCode(agent, mode);
+  const withoutArguments = new Set<string>();
+  const callers = new Map<string, ToolCallers>();
+  for (const [offered, own] of functions) {
+    const tool = ownTools.get(own);
+    // The call of a tool that is gone reaches the harness, which says so.
+    if (tool === undefined) {
+      if (isHosted) callers.set(offered, 'both');
+      continue;
+    }
+    if (takesNothing(tool.inputSchema)) withoutArguments.add(offered);
+    const chosen = isHosted ? hostedMembers(tool).callers : undefined;
+    if (chosen !== undefined) callers.set(offered, chosen);
+  }
+  const tools = [...first.tools.filter(({ name }) => !ofClient.has(name)), ...clientFunctions];
+  return { tools, functions, withoutArguments, callers };
+}
+
+/** The tools of the harness, under names that no function of the client has. */
+export function modelTools(
+  harness: Harness,
+  agent: AgentConfig,
   mode: HarnessMode,
   clientFunctions: readonly FunctionTool[] = [],
-): OfferedTools {
-  const isHosted = mode !== 'disabled' && carrier === 'hosted';
+): ModelTools {
+  const { carrier, functions: offered } = agent;
+  const isHosted = hostsCode(agent, mode);
   const taken = takenNames(clientFunctions, isHosted ? [SCRIPT_TOOL, PROVIDERS_TOOL] : [SCRIPT_TOOL]);
-  const names = new Map<string, string>();
+  const functions: [string, string][] = [];
   const tools: ModelTool[] = [];
   if (mode !== 'disabled' && (carrier === 'tool' || carrier === 'custom')) tools.push(scriptTool(harness, carrier));
   for (const tool of harness.tools()) {
-    const offered = mode === 'disabled' || isHosted || functions === 'all' || functions.includes(tool.name);
-    if (!offered) continue;
+    const isOffered = mode === 'disabled' || isHosted || offered === 'all' || offered.includes(tool.name);
+    if (!isOffered) continue;
     const name = freeName(tool.name, taken);
     taken.add(name);
-    names.set(name, tool.name);
+    functions.push([name, tool.name]);
     const common = { type: 'function', name, description: tool.description, inputSchema: tool.inputSchema } as const;
     tools.push(isHosted ? { ...common, ...hostedMembers(tool) } : common);
   }
-  const functionTools = tools.filter((tool) => tool.type === 'function');
-  const withoutArguments = functionTools.filter(({ inputSchema }) => takesNothing(inputSchema)).map(({ name }) => name);
-  return {
-    tools: [...tools, ...clientFunctions],
-    functions: names,
-    withoutArguments: new Set(withoutArguments),
-    callers: new Map(functionTools.flatMap(({ name, callers }) => (callers === undefined ? [] : [[name, callers]]))),
-  };
+  return { tools, functions };
+}
+
+function hostsCode({ carrier }: AgentConfig, mode: HarnessMode): boolean {
+  return mode !== 'disabled' && carrier === 'hosted';
 }
 
 /**
@@ -118,27 +162,12 @@ export function agentLimits(
   return { ...AGENT_LIMITS, ...hostLimits, ...limits, ...ofRun };
 }
 
-interface SystemOptions {
+export interface SystemOptions {
   readonly mode: HarnessMode;
   /** The nonce of scripts in text. */
   readonly nonce: string | undefined;
-}
-
-/**
- * The system text of an agent's runs, for a host that stores the text with a thread. `nonce`: that of the thread's
- * scripts, which an agent with the carrier `text` needs unless scripts are disabled. Undefined if there is no text.
- */
-export function agentSystem(
-  harness: Harness,
-  provider: Pick<ModelProvider, 'capabilities'>,
-  agent: AgentConfig,
-  { mode = agent.mode ?? harness.mode, nonce }: Partial<SystemOptions> = {},
-): string | undefined {
-  const served = agentFor(provider, agent);
-  // Without it, the text would name a tag that no run of an agent accepts.
-  if (served.carrier === 'text' && mode !== 'disabled' && nonce === undefined)
-    throw new ToolscriptUsageError('SCRIPT_NONCE_MISSING');
-  return systemText(harness, served, { mode, nonce });
+  /** False: the text shows no tools. Default true. */
+  readonly catalog?: boolean | undefined;
 }
 
 /**
@@ -155,11 +184,17 @@ const HOSTED_GUIDE =
   'Some tools can be called by code that you run. There, a tool returns its result as JSON text: parse it, and print only what you need. A call can fail, or can be refused by the user: handle both. Do not repeat a call that has a result.';
 
 /** The system text: how to write scripts, the tools, then the agent's own text. The same inputs give the same text. */
-export function systemText(harness: Harness, agent: AgentConfig, { mode, nonce }: SystemOptions): string | undefined {
+export function systemText(
+  harness: Harness,
+  agent: AgentConfig,
+  { mode, nonce, catalog }: SystemOptions,
+): string | undefined {
   const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
   const limits = agentLimits(harness, agent);
   const guide =
-    carrier === 'hosted' ? HOSTED_GUIDE : harness.instructions({ carrier, afterScript, limits, tokenBudget, nonce });
+    carrier === 'hosted'
+      ? HOSTED_GUIDE
+      : harness.instructions({ carrier, afterScript, limits, tokenBudget, nonce, catalog });
   const parts = [...(mode === 'disabled' ? [] : [guide]), ...(instructions === undefined ? [] : [instructions])];
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }

@@ -37,8 +37,13 @@ interface CommonOptions extends Omit<RunOptions, 'onEvent' | 'sink'> {
   history?: readonly OutputItem[] | undefined;
   /** Overrides the mode of the agent and of the harness. */
   mode?: HarnessMode | undefined;
-  /** The stored system text of the thread. Default: generated from the harness and the agent. */
+  /** The stored system text of the thread; empty for none. Default: generated from the harness and the agent. */
   system?: string | undefined;
+  /**
+   * The stored tools of the thread: those of its first `agentBeginning`. The model is offered the same tools in every
+   * request. Default: the tools of the harness when this part of the run begins.
+   */
+  tools?: string | undefined;
   /**
    * The nonce of the thread's scripts, for an agent whose scripts arrive in text: see `DetectorOptions`. All runs of a
    * thread need the same one, and a stored `system` must name it. Default: derived from the id of the conversation's
@@ -323,7 +328,10 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
   const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const nonce = agent.carrier === 'text' ? conversationNonce(options, mode, input) : undefined;
-  const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);
+  const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, {
+    clientFunctions,
+    stored: options.tools,
+  });
   const ofScripts = scriptOptions(options, agent, log, AbortSignal.any([signal, interruption.signal]));
   const results: unknown[] = [];
   const conditions = { harness, log, mode, options: ofScripts, interruption, onOutcome };

@@ -137,6 +137,8 @@ export interface InstructionsOptions {
   nonce?: string | undefined;
   /** Overrides of the limits that the instructions mention: the limits under which the scripts will run. */
   limits?: Partial<LimitsInput> | undefined;
+  /** False: the rules alone, as for a harness without tools. Default true. */
+  catalog?: boolean | undefined;
 }
 
 /** The use of a harness now, and its work since its start. */

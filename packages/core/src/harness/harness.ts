@@ -38,7 +38,7 @@ import {
   operatorNotices,
 } from './open-services.js';
 import { scriptsOfRun, type KeptScriptDetails, type ScriptsOfRunOptions } from '../run/durability/kept-scripts.js';
-import { writeInstructions } from '../prompt/instructions.js';
+import { DEFAULT_INSTRUCTION_TOKENS, writeInstructions } from '../prompt/instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstoredScript } from '../run/durability/claims.js';
 import type { Decisions } from '../run/resumption.js';
@@ -63,8 +63,6 @@ import { makeCall, type PendingCall } from '../run/saved-call.js';
 import type { RunContext, RunOptions } from '../protocol/run-context.js';
 import { makeContext, type RunKind } from './make-context.js';
 import { SuspendedScripts } from './suspended-scripts.js';
-
-const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
 /** Maximum number of narrowed harnesses that are reused. */
 const MAX_NARROWER = 32;
@@ -299,23 +297,23 @@ class ToolscriptHarness implements Harness {
   }
 
   instructions(options: InstructionsOptions = {}): string {
-    const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript } = options;
+    const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript, catalog = true } = options;
     const { detect } = this.#options;
     const { nonce = detect?.nonce } = options;
     const limits = this.#limitsWith(options.limits);
     const key = JSON.stringify([carrier, tokenBudget, afterScript, limits, nonce]);
-    if (this.#instructions?.key === key) return this.#instructions.text;
+    if (catalog && this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
       carrier,
       afterScript,
       limits,
       tag: detect?.tags?.[0] ?? 'tool-calls',
       nonce,
-      tools: this.tools(),
+      tools: catalog ? this.tools() : [],
       spawn: this.#services.tasks !== undefined,
       tokenBudget,
     });
-    this.#instructions = { key, text };
+    if (catalog) this.#instructions = { key, text };
     return text;
   }
 

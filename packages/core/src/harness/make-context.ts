@@ -28,6 +28,7 @@ export function makeContext(harness: HarnessOptions, limits: Limits, run: RunOpt
     principal: run.principal,
     context: run.context ?? {},
     signal: run.signal,
+    fence: run.fence,
   };
   return Object.freeze(context);
 }

@@ -5,6 +5,8 @@ import { estimatePromptTokens } from './tokens.js';
 /** `custom`: a tool that takes raw text instead of JSON. */
 export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
+export const DEFAULT_INSTRUCTION_TOKENS = 3_000;
+
 export interface InstructionParts {
   carrier: ScriptCarrier;
   /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not say. */

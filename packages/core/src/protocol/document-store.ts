@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PageQuerySchema, TimeSchema } from './store-shapes.js';
+import { PageQuerySchema, RunFenceSchema, TimeSchema } from './store-shapes.js';
 
 /** The owner of a document: one conversation, one user, or all users of one workspace. */
 export const DocumentScopeSchema = z.strictObject({
@@ -41,21 +41,37 @@ function aboutJson(value: unknown): string | undefined {
   }
 }
 
+/** The conditions of a change. */
+const ChangeSchema = z.strictObject({
+  /** The number that the newest version must have; 0 if no version may exist. Default: any number. */
+  ifVersion: z.number().int().min(0).optional(),
+  /**
+   * Identifies one call. A later call with the same place and the same key changes nothing and returns the result of the
+   * first call, although later changes may have deleted the version or the document. The store remembers the call for
+   * `CHANGE_MEMORY_MS`, and for the next `DocumentLimits.changes` changes of the scope and kind.
+   */
+  idempotencyKey: z.string().min(1).max(256).optional(),
+  /** The claim under which the writer works. Default: the writer needs no claim. */
+  fence: RunFenceSchema.optional(),
+});
+
+/** The time for which a store remembers a change with an idempotency key, in ms. */
+export const CHANGE_MEMORY_MS = 365 * 86_400_000;
+
 export const DocumentDraftSchema = DocumentPlaceSchema.extend({
+  ...ChangeSchema.shape,
   text: z.string(),
   /** Small data about the document, in the shape that its kind defines. At most 64 KiB of JSON. Default: empty. */
   about: AboutSchema.optional(),
   /** The time at which the document expires. Default: never. */
   expiresAt: TimeSchema.optional(),
-  /** The number that the newest version must have; 0 if no version may exist. Default: any number. */
-  ifVersion: z.number().int().min(0).optional(),
-  /**
-   * Identifies one call of `save`. A later call with the same place and the same key returns the version that the first
-   * call stored, as long as this version is stored.
-   */
-  idempotencyKey: z.string().min(1).max(256).optional(),
 });
 export type DocumentDraft = z.input<typeof DocumentDraftSchema>;
+
+/** The document to delete, and the conditions of the deletion. */
+export const DocumentDeletionSchema = DocumentPlaceSchema.extend(ChangeSchema.shape);
+/** The document to delete, and the conditions of the deletion. */
+export type DocumentDeletion = z.input<typeof DocumentDeletionSchema>;
 
 /** One version of a document, without its text. */
 export interface DocumentInfo extends DocumentPlace {
@@ -105,6 +121,8 @@ export interface DocumentLimits {
   readonly totalBytes: number;
   readonly documents: number;
   readonly versions: number;
+  /** The number of the newest changes with an idempotency key that the store remembers. */
+  readonly changes: number;
 }
 
 /** The default limits of a store of documents. */
@@ -113,6 +131,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
   totalBytes: 100_000_000,
   documents: 1_000,
   versions: 20,
+  changes: 10_000,
 };
 
 /**
@@ -124,8 +143,8 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 export interface DocumentStore {
   /**
    * Stores the next version. Rejects with a `DocumentConflictError` if `ifVersion` is given and is not the newest
-   * version, with a `DocumentLimitError` if a limit is exceeded, and with a `NotFoundError` if the thread of the scope
-   * does not exist.
+   * version, with a `DocumentLimitError` if a limit is exceeded, with a `NotFoundError` if the thread of the scope
+   * does not exist, and with a `StaleEpochError` if the run of the fence was claimed again or deleted.
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
   /** Reads the newest version, or the given one. Returns undefined if this version does not exist. */
@@ -136,10 +155,14 @@ export interface DocumentStore {
    * Lists the stored versions of one document, the newest first. Returns an empty list if the document does not exist.
    */
   versions(place: DocumentPlace): Promise<readonly DocumentInfo[]>;
-  /** Deletes all versions. Returns false if there were none. */
-  delete(place: DocumentPlace): Promise<boolean>;
   /**
-   * Deletes expired documents and returns their number. A call may stop after 1 000 documents; call again for the rest.
+   * Deletes all versions. Returns false if there were none. Rejects with a `DocumentConflictError` and with a
+   * `StaleEpochError` as `save` does.
+   */
+  delete(deletion: DocumentDeletion): Promise<boolean>;
+  /**
+   * Deletes expired documents and returns their number. Deletes what it remembers of changes that are older
+   * than `CHANGE_MEMORY_MS`. A call may stop after 1 000 documents; call again for the rest.
    */
   deleteExpired(): Promise<number>;
 }

@@ -4,6 +4,7 @@ import type { HarnessMode } from './outcome.js';
 import type { JsonObject } from './json.js';
 import type { Limits, LimitsInput } from './limits.js';
 import type { RunIdentity } from './run-events.js';
+import type { RunFence } from './store-shapes.js';
 import type { ToolCallScope } from './tools.js';
 
 /*
@@ -26,6 +27,8 @@ export interface RunOptions {
   /** Overrides of the harness's limits for this run. */
   limits?: Partial<LimitsInput> | undefined;
   signal?: AbortSignal | undefined;
+  /** The claim under which the host executes the run. Tools whose stores belong to the host pass it to the stores. */
+  fence?: RunFence | undefined;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy | undefined;
   onEvent?: ((event: StreamEvent) => void) | undefined;
@@ -42,6 +45,7 @@ const ALL_OPTIONS: Record<keyof RunOptions, true> = {
   context: true,
   limits: true,
   signal: true,
+  fence: true,
   approvals: true,
   onEvent: true,
   sink: true,

@@ -3,7 +3,7 @@ import type { RunWatchOptions } from './event-log.js';
 import { DecisionSchema, type Approval } from './approval-records.js';
 import { ApprovalRequestSchema } from './approvals.js';
 import { OutputItemSchema } from './items.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter, type RunFence } from './store-shapes.js';
 import { NewThreadSchema } from './new-thread.js';
 
 /** States in which a run has not ended. */
@@ -70,10 +70,6 @@ export const TurnSchema = z.strictObject({
   createdAt: TimeSchema,
 });
 export type Turn = z.infer<typeof TurnSchema>;
-
-/** The holder of a run. Its writes are accepted while `epoch` is the current epoch of the run. */
-export const RunFenceSchema = z.strictObject({ runId: StoreIdSchema, epoch: z.number().int().min(0) });
-export type RunFence = z.infer<typeof RunFenceSchema>;
 
 const LeaseSchema = z.strictObject({
   /** The claimer's name, for users to read. */

@@ -5,8 +5,8 @@ import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
 import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
-import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
-import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter } from './store-shapes.js';
+import { ACTIVE_RUN_STATES, type RunState, type RunStore } from './run-store.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter, type RunFence } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
@@ -35,18 +35,25 @@ export const ThreadDraftSchema = NewThreadSchema.extend({
 /** A thread to create, and its owner. */
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
+/** The maximum length of the stored tools of a thread. */
+export const MAX_STORED_TOOLS = 262_144;
+
 /**
- * The thread's agent, and the agent's instructions at the beginning of the thread. The system text stays the same
- * during the whole thread, so that providers keep their caches; each change of the instructions is announced once.
+ * The thread's agent, and what every request of the thread begins with. The system text and the tools stay the same
+ * during the whole thread, so that providers keep their caches; each change is announced once.
  */
 export const ThreadInstructionsSchema = z.strictObject({
   agentId: z.string(),
   model: z.string().optional(),
+  /** How the model of the first request could act: the `carrier` of its agent, or `disabled`. */
+  carrier: z.string().optional(),
   system: z.string().optional(),
+  /** The tools that the model was first offered, as JSON. Absent if they are too large to store. */
+  tools: z.string().max(MAX_STORED_TOOLS).optional(),
   /** The nonce of the scripts in the thread's text, which `system` names. It never changes. */
   nonce: z.string().optional(),
-  /** The newest announcement that replaces `system`. */
-  announced: z.string().optional(),
+  /** The state that was announced to the model: hashes of the rules, and of each tool by its name. */
+  announced: z.strictObject({ rules: z.string(), tools: z.record(z.string(), z.string()) }).optional(),
 });
 /** See `ThreadInstructionsSchema`. */
 export type ThreadInstructions = z.infer<typeof ThreadInstructionsSchema>;
@@ -100,7 +107,8 @@ export interface ThreadStore {
   /**
    * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread begins with
    * copies of the turns before the turn of `branchOf`. The runs of these copies have new ids, and keep their events and
-   * times, but not their approvals. The thread also begins with copies of the versions of documents that were saved
+   * times, but not their approvals. A copy costs the same for a long turn as for a short one, takes no events, and
+   * stays when the original is deleted. The bytes of a copy count like those of its original. The thread also begins with copies of the versions of documents that were saved
    * before the turn of `branchOf` was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
    * owner or does not contain the turn, and with a `ThreadBusyError` if one of the turns before that turn has not
    * ended.
@@ -129,8 +137,8 @@ export interface ThreadStore {
   /**
    * Appends events of one run in order of `seq`, all or none. Events that are already stored are skipped. Returns the
    * next `seq`. With `epoch`, rejects with a `StaleEpochError` unless the writer is the run's holder. Without `epoch`,
-   * the events must come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap and for a
-   * different event at the same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose
+   * the events must come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap, for a
+   * different event at the same `seq`, and for a run that is a copy in a branch, and with a `NotFoundError` if there is no such run. A power failure may lose
    * events that were appended since the last change of the run's state; the death of the process loses none.
    */
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number | undefined }): Promise<number>;

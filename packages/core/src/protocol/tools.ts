@@ -1,5 +1,6 @@
 import type { CoveredPart } from './covered-part.js';
 import type { JsonObject, JsonValue } from './json.js';
+import type { RunFence } from './store-shapes.js';
 import type { FindSavedScript, SavedScripts } from './saved-script.js';
 
 /**
@@ -16,6 +17,11 @@ export interface ToolCallContext {
   /** The conversation of the call. Default: a generated id. */
   readonly threadId: string | undefined;
   readonly runId: string | undefined;
+  /**
+   * The claim under which the host executes the run, or the run that launched this sub-agent. A store of the host refuses
+   * the write of a process that has lost the claim. Undefined if the host has no store of runs.
+   */
+  readonly fence?: RunFence | undefined;
   /** Aborts when the result is no longer needed. */
   readonly signal: AbortSignal;
   readonly callId: string;

@@ -76,7 +76,7 @@ export const USAGE_ERRORS = {
   SCRIPT_NONCE_INVALID:
     '<nonce> cannot be the nonce of scripts: a nonce is 1 to 64 letters, digits, _ or -. Choose a random text of these.',
   SCRIPT_NONCE_MISSING:
-    'agentSystem needs the nonce of the thread, because the scripts of this agent arrive in text. Pass { nonce: newScriptNonce() }, and the same nonce to runAgent.',
+    'agentBeginning needs the nonce of the thread, because the scripts of this agent arrive in text. Pass { nonce: newScriptNonce() }, and the same nonce to runAgent.',
   SCRIPT_TAG_OF_REASONING: `"<tag>" cannot be a script tag: this tag holds the model's reasoning. Choose another name.`,
 
   // Approvals and suspended scripts

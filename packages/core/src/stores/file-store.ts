@@ -209,6 +209,7 @@ class FileClaims implements ClaimStore {
       return { lines: [], slot: undefined, damage: undefined };
     await writer.append({ lines, status, isFence: true, maxBytes: Number.POSITIVE_INFINITY });
     if (before === undefined) return { lines: [], slot: undefined, damage: undefined };
+    await scripts.index.running(scriptId);
     await scripts.index.wake(scriptId);
     if (status !== undefined) await scripts.lister.rest(scriptId, status);
     const { lines: all, slot, damage } = await scripts.content(scriptId);

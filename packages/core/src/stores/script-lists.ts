@@ -146,9 +146,18 @@ export class ScriptLister {
     const { text, damage, bytes } = content;
     const { state: said, ...status } = text.status ?? { state: 'running' as const };
     if (damage !== undefined) return { scriptId, ...status, state: 'damaged', updatedAtMs, bytes };
-    if (said === 'running')
-      return { scriptId, ...status, state: claim?.isHeld === true ? 'running' : 'interrupted', updatedAtMs, bytes };
-    await this.rest(scriptId, { state: said, ...status }, updatedAtMs);
+    const isHeld = claim?.isHeld === true;
+    const isChanged = async () => (await this.#claims.newestEpoch(scriptId)) !== epoch;
+    if (said === 'running') {
+      // A process that claimed the script after its claim was read has not interrupted it.
+      if (!isHeld && (await isChanged())) return this.#look(scriptId);
+      return { scriptId, ...status, state: isHeld ? 'running' : 'interrupted', updatedAtMs, bytes };
+    }
+    if (!isHeld) {
+      await this.rest(scriptId, { state: said, ...status }, updatedAtMs);
+      // The mark of a process that claimed the script meanwhile is restored.
+      if (await isChanged()) await this.#index.running(scriptId);
+    }
     return { scriptId, ...status, state: said, updatedAtMs, bytes };
   }
 }
@@ -213,7 +222,10 @@ export class StatusIndex {
     this.#folder = folder;
   }
 
-  /** Marks the script as running. Call this method before a claim. */
+  /**
+   * Marks the script as running. Call this method before a claim, and again after it: a list may have removed the mark
+   * when it repaired the index.
+   */
   async running(scriptId: string): Promise<void> {
     const path = this.#folder.path('status', 'running', scriptId);
     await this.#folder.within(['status', 'running'], () => makeMark(path));
@@ -234,10 +246,17 @@ export class StatusIndex {
     await this.running(scriptId);
     await this.wake(scriptId);
     await files.rename(await this.#folder.createPartial(writeRecord(record)), this.#ownPath(scriptId));
-    await this.#folder.within(['status', record.state], () =>
-      files.link(this.#ownPath(scriptId), this.#entryPath(record)),
-    );
+    await this.#folder.within(['status', record.state], () => this.#link(record));
     await this.#sleep(scriptId);
+  }
+
+  /** Links the entry, unless another process has just done so. */
+  async #link(record: StatusRecord): Promise<void> {
+    try {
+      await files.link(this.#ownPath(record.scriptId), this.#entryPath(record));
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
   }
 
   /**

@@ -1,5 +1,12 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from 'node:assert/strict';
-import { NotFoundError, ThreadBusyError, type ServiceStores, type Turn } from '../protocol/index.js';
+import {
+  EventOrderError,
+  NotFoundError,
+  StorageLimitError,
+  ThreadBusyError,
+  type ServiceStores,
+  type Turn,
+} from '../protocol/index.js';
 import {
   DONE,
   runEvent,
@@ -84,6 +91,80 @@ export const branchLaws: readonly StoresLaw[] = [
     deepStrictEqual(await threadTexts(stores, threadId), ['one', 'answer to one']);
     const again = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId } });
     deepStrictEqual(again.branchOf, { threadId, turnId });
+  }),
+  storesLaw('a branch keeps its turns when the threads it comes from are changed and deleted', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'one');
+    const two = await endedTurn(stores, one.threadId, 'two');
+    const branchOf = ({ threadId, turnId }: Turn) => ({ principal: 'ada', branchOf: { threadId, turnId } });
+    const first = await stores.threads.create(branchOf(two));
+    const [copy] = (await stores.runs.list({ threadId: first.threadId })).runs;
+    const third = await endedTurn(stores, first.threadId, 'third');
+    const second = await stores.threads.create(branchOf(third));
+    const other = await stores.threads.create(branchOf(third));
+    const texts = ['one', 'answer to one'];
+    const found = async () => (await stores.threads.list({ text: 'ONE' })).threads.map(({ threadId }) => threadId);
+    await stores.threads.rename(one.threadId, 'Other');
+    await endedTurn(stores, one.threadId, 'later');
+    deepStrictEqual(await threadTexts(stores, second.threadId), texts);
+    strictEqual((await found()).length, 4);
+    for (const threadId of [first.threadId, one.threadId]) {
+      const { runs } = await stores.runs.list({ threadId });
+      deepStrictEqual(
+        await stores.threads.delete(threadId),
+        runs.map(({ runId }) => runId),
+      );
+      deepStrictEqual(await threadTexts(stores, second.threadId), texts);
+    }
+    deepStrictEqual(await stores.threads.readEvents(copy!.runId), { events: [] });
+    deepStrictEqual((await found()).toSorted(), [second.threadId, other.threadId].toSorted());
+    await Promise.all([second, other].map(({ threadId }) => stores.threads.delete(threadId)));
+    deepStrictEqual((await stores.runs.list()).runs, []);
+  }),
+  storesLaw('the ids of a deleted run are free again, while a branch still has its turn', async (stores) => {
+    const ids = { runId: 'run_again', turnId: 'turn_again' };
+    const { turn, fence } = await heldRun(stores, { ...ids, input: userInput('first') });
+    await stores.runs.finish(fence, { state: 'completed' });
+    const { threadId } = turn;
+    const next = await endedTurn(stores, threadId, 'next');
+    const branch = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId: next.turnId } });
+    await stores.threads.delete(threadId);
+    const again = await stores.runs.create(runDraft({ ...ids, input: userInput('second') }));
+    deepStrictEqual(await threadTexts(stores, again.run.threadId), ['second']);
+    deepStrictEqual(await threadTexts(stores, branch.threadId), ['first']);
+  }),
+  storesLaw('a copied turn has the events of its original, also later ones, and takes none', async (stores) => {
+    const { turn, fence } = await heldRun(stores, { input: userInput('one') });
+    await stores.threads.append([runEvent(turn, 0, messagePayload('i', 'answer to one'))]);
+    await stores.runs.finish(fence, { state: 'completed' });
+    const { threadId } = turn;
+    const { turnId } = await endedTurn(stores, threadId, 'two');
+    const branch = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId } });
+    const [copy] = (await stores.runs.list({ threadId: branch.threadId })).runs;
+    deepStrictEqual(await threadTexts(stores, branch.threadId), ['one', 'answer to one']);
+    await refuses(() => stores.threads.append([runEvent(copy!, 1, DONE)]), EventOrderError);
+    // The log of a run may be stored after the end of the run.
+    await stores.threads.append([runEvent(turn, 1, messagePayload('j', 'and more')), runEvent(turn, 2, DONE)]);
+    deepStrictEqual(await threadTexts(stores, branch.threadId), ['one', 'answer to one', 'and more']);
+    const { events } = await stores.threads.readEvents(copy!.runId, { from: 2 });
+    deepStrictEqual(events, [runEvent(copy!, 2, DONE)]);
+    strictEqual(await stores.threads.nextSeq(copy!.runId), 3);
+  }),
+  storesLaw('a branch counts the bytes of its turns for its owner, until it is deleted', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'x'.repeat(10_000));
+    const { turnId, threadId } = await endedTurn(stores, one.threadId, 'two');
+    const branch = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId } });
+    const more = (bytesPerPrincipal: number) => () =>
+      stores.runs.create(runDraft({ thread: { create: {} }, bounds: { bytesPerThread: 1_000, bytesPerPrincipal } }));
+    await refuses(more(60_000), StorageLimitError);
+    await stores.threads.delete(threadId);
+    await refuses(more(30_000), StorageLimitError);
+    await more(50_000)();
+    const { turnId: next } = await endedTurn(stores, branch.threadId, 'y');
+    const create = { branchOf: { threadId: branch.threadId, turnId: next } };
+    const bounds = { bytesPerThread: 20_000, bytesPerPrincipal: 1_000_000 };
+    await refuses(() => stores.runs.create(runDraft({ thread: { create }, bounds })), StorageLimitError);
+    await stores.threads.delete(branch.threadId);
+    await more(5_000)();
   }),
   storesLaw('a branch needs a thread of its owner and a turn of that thread, or nothing is created', async (stores) => {
     const one = await endedTurn(stores, undefined, 'one');

@@ -1,9 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { CHANGE_MEMORY_MS } from '../protocol/document-store.js';
 import {
   DocumentConflictError,
   DocumentKindSchema,
   DocumentLimitError,
   NotFoundError,
+  StaleEpochError,
   ToolscriptUsageError,
   type DocumentInfo,
   type DocumentPlace,
@@ -15,7 +17,16 @@ import { allPages, heldRun, HOSTILE_TEXTS, refuses, storesLaw, TestClock, type S
 
 /** The laws for every `DocumentStore`. Run each law in the test framework of your choice. */
 export function documentStoreConformance(): readonly StoresLaw[] {
-  return [...saveLaws, ...versionLaws, ...listLaws, ...limitLaws, ...expiryLaws, ...threadLaws];
+  return [
+    ...saveLaws,
+    ...repeatLaws,
+    ...fenceLaws,
+    ...versionLaws,
+    ...listLaws,
+    ...limitLaws,
+    ...expiryLaws,
+    ...threadLaws,
+  ];
 }
 
 const ADA: DocumentScope = { kind: 'principal', id: 'ada' };
@@ -139,6 +150,100 @@ const saveLaws: readonly StoresLaw[] = [
     const read = await documents.read(NOTES);
     (read!.about.list as number[]).push(4);
     deepStrictEqual((await documents.read(NOTES))?.about, { list: [1] });
+  }),
+];
+
+const repeatLaws: readonly StoresLaw[] = [
+  storesLaw('a repeated save does not overwrite later versions, however many there are', async (_, makeStores) => {
+    const { documents } = await makeStores({ documentLimits: { versions: 2 } });
+    const draft = { ...NOTES, text: 'one', about: { of: 'one' }, idempotencyKey: 'k' };
+    const first = await documents.save(draft);
+    for (const text of ['two', 'three', 'four']) await documents.save({ ...NOTES, text });
+    deepStrictEqual(await documents.save(draft), first);
+    deepStrictEqual(numbers(await documents.versions(NOTES)), [4, 3]);
+    strictEqual((await documents.read(NOTES))?.text, 'four');
+  }),
+  storesLaw('a repeated save does not bring a deleted or expired document back', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { documents } = await makeStores({ now: clock.now, documentLimits: { documents: 1 } });
+    const draft = { ...NOTES, text: 'one', expiresAt: clock.nowMs + 10, idempotencyKey: 'k' };
+    const first = await documents.save(draft);
+    await documents.delete(NOTES);
+    for (const name of ['a', 'b', 'c']) {
+      await documents.save({ ...documentPlace(name), text: name });
+      await documents.delete(documentPlace(name));
+    }
+    deepStrictEqual(await documents.save(draft), first);
+    clock.nowMs += 10;
+    deepStrictEqual(await documents.save({ ...draft, expiresAt: clock.nowMs + 10 }), first);
+    deepStrictEqual(await namesIn(documents, ADA), []);
+  }),
+  storesLaw('a repeated deletion does not delete a later version', async (stores, makeStores) => {
+    const { documents } = stores;
+    const beside = await makeStores({ beside: stores });
+    await documents.save({ ...NOTES, text: 'one' });
+    const deletion = { ...NOTES, idempotencyKey: 'k' };
+    const all = await Promise.all([documents, beside.documents].map((each) => each.delete(deletion)));
+    deepStrictEqual(all, [true, true]);
+    await documents.save({ ...NOTES, text: 'two' });
+    strictEqual(await beside.documents.delete(deletion), true);
+    strictEqual((await documents.read(NOTES))?.text, 'two');
+    const nothing = { ...documentPlace('other'), idempotencyKey: 'k' };
+    strictEqual(await documents.delete(nothing), false);
+    await documents.save({ ...documentPlace('other'), text: 'x' });
+    strictEqual(await documents.delete(nothing), false);
+    strictEqual(await documents.delete({ ...NOTES, idempotencyKey: 'next' }), true);
+    deepStrictEqual(await namesIn(documents, ADA), ['other']);
+  }),
+  storesLaw('a deletion that names a version deletes no other one', async ({ documents }) => {
+    strictEqual(await documents.delete({ ...NOTES, ifVersion: 0 }), false);
+    await documents.save({ ...NOTES, text: 'one' });
+    await documents.save({ ...NOTES, text: 'two' });
+    for (const ifVersion of [0, 1, 3])
+      await refuses(() => documents.delete({ ...NOTES, ifVersion }), DocumentConflictError);
+    strictEqual((await documents.versions(NOTES)).length, 2);
+    strictEqual(await documents.delete({ ...NOTES, ifVersion: 2 }), true);
+    await refuses(() => documents.delete({ ...NOTES, ifVersion: 2 }), DocumentConflictError);
+    await refuses(() => documents.delete({ ...NOTES, ifVersion: -1 }), ToolscriptUsageError);
+  }),
+  storesLaw('the newest changes of a year are remembered, in each scope and kind', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { documents } = await makeStores({ now: clock.now, documentLimits: { changes: 2 } });
+    const save = (idempotencyKey: string, name = 'a') =>
+      documents.save({ ...documentPlace(name), text: '', idempotencyKey });
+    deepStrictEqual(numbers([await save('1'), await save('2')]), [1, 2]);
+    strictEqual((await save('1', 'b')).version, 1);
+    strictEqual((await save('2')).version, 2);
+    strictEqual((await save('1')).version, 3);
+    clock.nowMs += CHANGE_MEMORY_MS - 1;
+    await documents.deleteExpired();
+    strictEqual((await save('1')).version, 3);
+    clock.nowMs += 1;
+    await documents.deleteExpired();
+    strictEqual((await save('1')).version, 4);
+  }),
+];
+
+const fenceLaws: readonly StoresLaw[] = [
+  storesLaw('a process whose run was claimed again changes no document', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { documents, runs, threads } = stores;
+    const { run, fence } = await heldRun(stores);
+    const draft = { ...NOTES, text: 'one', idempotencyKey: 'k' };
+    strictEqual((await documents.save({ ...draft, fence })).version, 1);
+    clock.nowMs += 1_000_000;
+    const claimed = await runs.claim({ owner: 'next', leaseMs: 1_000, runId: run.runId });
+    const next = { runId: run.runId, epoch: claimed!.run.epoch };
+    await refuses(() => documents.save({ ...draft, fence }), StaleEpochError);
+    await refuses(() => documents.delete({ ...NOTES, fence }), StaleEpochError);
+    strictEqual((await documents.save({ ...draft, fence: next })).version, 1);
+    // A task of the run may end after the run.
+    await runs.finish(next, { state: 'completed' });
+    strictEqual((await documents.save({ ...NOTES, text: 'two', fence: next })).version, 2);
+    strictEqual(await documents.delete({ ...NOTES, fence: next }), true);
+    await threads.delete(run.threadId);
+    await refuses(() => documents.save({ ...NOTES, text: 'three', fence: next }), StaleEpochError);
   }),
 ];
 
@@ -294,7 +399,7 @@ const expiryLaws: readonly StoresLaw[] = [
     deepStrictEqual(await documents.versions(NOTES), []);
     deepStrictEqual(await namesIn(documents, ADA), []);
     strictEqual(await documents.delete(NOTES), false);
-    deepStrictEqual((await documents.save({ ...repeated, text: 'new' })).version, 2);
+    deepStrictEqual((await documents.save({ ...repeated, text: 'new', idempotencyKey: 'next' })).version, 2);
     strictEqual((await documents.read(other))?.text, 'new');
     strictEqual((await documents.save({ ...documentPlace('third'), text: 'x'.repeat(17) })).version, 1);
   }),

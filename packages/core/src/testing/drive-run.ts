@@ -21,7 +21,7 @@ export const TEST_LIMITS: SandboxLimits = {
   maxLogBytes: 262_144,
   maxOutputBytes: 131_072,
   maxProgressEvents: 50,
-  queueWaitMs: 5_000,
+  queueWaitMs: 60_000,
 };
 
 /** The host's answer to a call: a value, or a thrown `{ code, message, data }`. */
@@ -49,7 +49,7 @@ let jobs = 0;
 
 /** Runs a script body to its end and answers its calls. All answers that are ready are delivered in one batch. */
 export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOptions = {}): Promise<DrivenRun> {
-  const { host = (_name, args) => args, wallMs = 10_000 } = options;
+  const { host = (_name, args) => args, wallMs = 60_000 } = options;
   const clockMs = options.job?.clockMs ?? 1_700_000_000_000;
   const javascript = options.job?.javascript ?? asScript(body);
   return new Promise((resolve) => {

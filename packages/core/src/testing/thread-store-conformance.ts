@@ -119,8 +119,10 @@ const threadLaws: readonly StoresLaw[] = [
     const { threadId } = await threads.create({ principal: 'ada' });
     strictEqual(await threads.instructions(threadId), undefined);
     for (const system of [...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
-      await threads.saveInstructions(threadId, { agentId: 'a', model: 'm', system, announced: system });
-      deepStrictEqual(await threads.instructions(threadId), { agentId: 'a', model: 'm', system, announced: system });
+      const announced = { rules: 'r', tools: { add: 'h' } };
+      const instructions = { agentId: 'a', model: 'm', carrier: 'tool', system, tools: '{}', announced };
+      await threads.saveInstructions(threadId, instructions);
+      deepStrictEqual(await threads.instructions(threadId), instructions);
     }
     await threads.saveInstructions(threadId, { agentId: 'b' });
     deepStrictEqual(await threads.instructions(threadId), { agentId: 'b' });

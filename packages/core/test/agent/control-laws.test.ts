@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentSystem, defineAgent, resumeAgent, runAgent, type RunAgentOptions } from '#core/agent/index.js';
+import { agentBeginning, defineAgent, resumeAgent, runAgent, type RunAgentOptions } from '#core/agent/index.js';
 import { memoryStore, type HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, HarnessMode, OutputItem } from '#core/protocol/index.js';
 import { collectRun, essences, expectClean, NONCE, openWorld, type Played } from './running.js';
@@ -369,7 +369,7 @@ describe('options of a run take precedence over the agent’s, and those over th
       const results = played.history.flatMap((item) => (item.type === 'script_execution_output' ? [item.result] : []));
       expect(results).toEqual([[600_000, 256, 16], 40]);
       const agent = defineAgent({ slug: 'worker' });
-      const system = agentSystem(harness, { capabilities: { customTools: false } as never }, agent);
+      const { system } = agentBeginning(harness, { capabilities: { customTools: false } as never }, agent);
       expect(system).toContain('One script: 256 tool calls, 16 at once; 600 s;');
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentSystem, defineAgent, newScriptNonce } from '#core/agent/index.js';
+import { agentBeginning, defineAgent, newScriptNonce } from '#core/agent/index.js';
 import { APIS, expectClean, NONCE, openScene, openWorld, play } from './running.js';
 import type { OutputItem } from '#core/protocol/index.js';
 import { script } from './ways.js';
@@ -124,8 +124,8 @@ it('a stored system text names the nonce of its thread, or is not made', () => {
   const provider = { capabilities: { customTools: false } as never };
   const agent = defineAgent({ slug: 'writer', carrier: 'text' });
   const nonce = newScriptNonce();
-  expect(agentSystem(harness, provider, agent, { nonce })).toContain(`<tool-calls id="${nonce}">`);
-  expect(() => agentSystem(harness, provider, agent)).toThrow(/newScriptNonce/u);
-  expect(agentSystem(harness, provider, agent, { mode: 'disabled' })).toBeUndefined();
-  expect(agentSystem(harness, provider, defineAgent({ slug: 'caller' }))).not.toContain('<tool-calls');
+  expect(agentBeginning(harness, provider, agent, { nonce }).system).toContain(`<tool-calls id="${nonce}">`);
+  expect(() => agentBeginning(harness, provider, agent)).toThrow(/newScriptNonce/u);
+  expect(agentBeginning(harness, provider, agent, { mode: 'disabled' }).system).toBeUndefined();
+  expect(agentBeginning(harness, provider, defineAgent({ slug: 'caller' })).system).not.toContain('<tool-calls');
 });

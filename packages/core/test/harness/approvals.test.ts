@@ -5,6 +5,7 @@ import type { ApprovalRequest, Decision, StreamEvent } from '#core/protocol/inde
 import { defineTool } from '#core/tools/index.js';
 import { failureOf, openHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
 
 describe('approvals', () => {
   const run = (approvals: HarnessOptions['approvals'], source: string, extra: Partial<HarnessOptions> = {}) => {
@@ -154,22 +155,25 @@ describe('approvals', () => {
   });
 
   it('the wall clock is paused while the script waits only for approvals', async () => {
-    const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), 1_500));
-    const { outcome } = run(late, 'await tools.write({ path: "a" }); await tools.echo({ value: 1 }); return "done"', {
-      limits: { timeoutMs: 1_000 },
-    });
-    expect(valueOf(await outcome)).toBe('done');
-    expect((await outcome).metadata.approvalWaitMs).toBeGreaterThanOrEqual(1_400);
+    const source = 'await tools.write({ path: "a" }); await tools.echo({ value: 1 }); return "done"';
+    const within = (timeoutMs: number) => {
+      const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), timeoutMs * 1.5));
+      return run(late, source, { limits: { timeoutMs } }).outcome;
+    };
+    const outcome = await withEnoughTime(1_000, within, ({ status }) => status === 'completed');
+    expect(valueOf(outcome)).toBe('done');
+    expect(outcome.metadata.approvalWaitMs).toBeGreaterThan(1_000);
   });
 
   it('the wall clock runs while a tool runs beside the approval', async () => {
-    const { outcome } = run(
-      () => new Promise(() => {}),
-      'await Promise.all([tools.write({ path: "a" }), tools.wait({ ms: 60_000 })])',
-      { limits: { timeoutMs: 300 } },
+    const source = 'await Promise.all([tools.write({ path: "a" }), tools.wait({ ms: 600_000 })])';
+    const outcome = await withEnoughTime(
+      300,
+      (timeoutMs) => run(() => new Promise(() => {}), source, { limits: { timeoutMs } }).outcome,
+      ({ operations }) => operations.length === 2,
     );
-    expect(failureOf(await outcome)).toMatchObject({ code: 'ScriptTimeoutError' });
-    expect((await outcome).operations.map(({ status }) => status)).toEqual(['not_started', 'aborted']);
+    expect(failureOf(outcome)).toMatchObject({ code: 'ScriptTimeoutError' });
+    expect(outcome.operations.map(({ status }) => status)).toEqual(['not_started', 'aborted']);
   });
 
   it('a call that waits for approval holds no place', async () => {

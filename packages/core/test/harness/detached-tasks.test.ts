@@ -297,7 +297,7 @@ describe('the end of a task after its script', () => {
     );
     expect(doneEvents(told)).toEqual([]);
     const { run_id: run } = told[0]!;
-    for (let round = 0; round < 200 && (await list())[0]!.status === 'running'; round++) await delay(5);
+    await expect.poll(async () => (await list())[0]!.status).toBe('completed');
     const ofRun = events.filter(({ run_id }) => run_id === run);
     expect(doneEvents(ofRun)).toMatchObject([{ tool: 'wait', status: 'completed', result: 7 }]);
     expect(foldResponse(ofRun).output_items).toEqual(foldResponse(told).output_items);

@@ -10,6 +10,7 @@ import { defineTool } from '#core/tools/index.js';
 import { codingTools } from '@toolscript/tools';
 import { collect, failureOf, openHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
 
 /** A harness over the real coding tools, on a new folder. */
 async function openFolder(files: Record<string, string>) {
@@ -69,7 +70,7 @@ it('Promise.all on three tools runs them side by side', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source =
-    'return await Promise.all([tools.wait({ ms: 30, value: "a" }), tools.wait({ ms: 20, value: "b" }), tools.wait({ ms: 10, value: "c" })])';
+    'return await Promise.all([tools.wait({ ms: 300, value: "a" }), tools.wait({ ms: 200, value: "b" }), tools.wait({ ms: 100, value: "c" })])';
   const outcome = await harness.runScript(source);
   expect(valueOf(outcome)).toEqual(['a', 'b', 'c']);
   expect(deeds.slice(0, 3).map(({ what }) => what)).toEqual(['started', 'started', 'started']);
@@ -401,10 +402,14 @@ it('progress beyond two events per second is dropped, counted and reported', asy
 });
 
 it('after a timeout the completed calls are reported, separate from the running ones', async () => {
-  const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 1_500 } });
+  const harness = openHarness({ tools: sampleTools().tools });
   const source =
     "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
-  const outcome = await harness.runScript(source);
+  const outcome = await withEnoughTime(
+    1_000,
+    (timeoutMs) => harness.runScript(source, { limits: { timeoutMs } }),
+    ({ operations }) => operations.length === 3,
+  );
   expect(failureOf(outcome)).toMatchObject({
     code: 'ScriptTimeoutError',
     metadata: { clock: 'wall', completedTools: 2 },
@@ -414,19 +419,28 @@ it('after a timeout the completed calls are reported, separate from the running 
     { status: 'completed', result: 'two', line: 2 },
     { status: 'aborted', tool: 'send', line: 3 },
   ]);
-  const response = foldResponse(await collect(harness.processText(`<tool-calls>\n${source}\n</tool-calls>`)));
-  const output = response.output_items.find(({ type }) => type === 'script_execution_output') as {
-    output_json?: string;
-  };
-  expect(JSON.parse(output.output_json!)).toHaveProperty('partialResults');
-  expect(output.output_json).toContain('one');
+  const played = await withEnoughTime(
+    1_000,
+    async (timeoutMs) => {
+      const text = `<tool-calls>\n${source}\n</tool-calls>`;
+      const { output_items } = foldResponse(await collect(harness.processText(text, { limits: { timeoutMs } })));
+      return output_items.flatMap((item) => (item.type === 'script_execution_output' ? [item] : []))[0]!;
+    },
+    ({ operations }) => operations.length === 3,
+  );
+  expect(JSON.parse(played.output_json!)).toHaveProperty('partialResults');
+  expect(played.output_json).toContain('one');
 });
 
 it('a call with effects that ignores its abort is unknown', async () => {
   const { tools, release } = sampleTools();
   onTestFinished(release);
-  const harness = openHarness({ tools, limits: { timeoutMs: 200 } });
-  const outcome = await harness.runScript('await tools.hold()');
+  const harness = openHarness({ tools });
+  const outcome = await withEnoughTime(
+    200,
+    (timeoutMs) => harness.runScript('await tools.hold()', { limits: { timeoutMs } }),
+    ({ operations }) => operations.length === 1,
+  );
   expect(failureOf(outcome).code).toBe('ScriptTimeoutError');
   expect(outcome.operations).toMatchObject([{ tool: 'hold', status: 'unknown' }]);
 });

@@ -172,7 +172,7 @@ describe('the worker pool', () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
     const { run: holder, release } = await holdSlot(pool);
     for (let index = 0; index < 10; index++)
-      expect(returnedValue(await driveRun(pool, `return ${index}`, { limits: { queueWaitMs: 2_000 } }))).toBe(index);
+      expect(returnedValue(await driveRun(pool, `return ${index}`, { limits: { queueWaitMs: 60_000 } }))).toBe(index);
     release('still here');
     expect(returnedValue(await holder)).toBe('still here');
   });
@@ -206,7 +206,7 @@ describe('the worker pool', () => {
         onRun: (run) => void delay(30).then(() => run.cancel('cancelled')),
       });
       const next = driveRun(pool, 'let n = 0; for (let i = 0; i < 300000; i++) n++; return n', {
-        limits: { queueWaitMs: 10_000 },
+        limits: { queueWaitMs: 60_000 },
       });
       expect((await looping).end).toMatchObject({ type: 'cancelled' });
       expect(returnedValue(await next)).toBe(300_000);

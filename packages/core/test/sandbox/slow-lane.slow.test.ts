@@ -13,35 +13,61 @@ let pool: QuickJsPool;
 beforeEach(() => (pool = new QuickJsPool({ size: 1 })));
 afterEach(() => pool.close());
 
-function run(body: string, principal: string, limits: { computeMs?: number; queueWaitMs?: number } = {}) {
+function run(body: string, principal: string, limits: { queueWaitMs?: number } = {}) {
   return driveRun(pool, body, { job: { principal }, limits: { ...LIMITS, ...limits }, wallMs: 120_000 });
+}
+
+/**
+ * Scripts of these principals in the slow lane, where each waits for a call before it continues with its body. `goOn`
+ * ends the calls of a principal. Resolves when all wait; `finished` gets the principals in the order of their ends.
+ */
+async function inSlowLane(scripts: readonly (readonly [principal: string, body: string])[]) {
+  const calls = new Map<string, (() => void)[]>();
+  const finished: string[] = [];
+  const long = hog(0, 2_000_000).replace('return', 'void');
+  let waiting = 0;
+  const all = scripts.map(async ([principal, body]) => {
+    const host = () =>
+      new Promise<void>((resolve) => {
+        waiting += 1;
+        calls.set(principal, [...(calls.get(principal) ?? []), resolve]);
+      });
+    const options = { host, job: { principal }, limits: LIMITS, wallMs: 120_000 };
+    const value = returnedValue(await driveRun(pool, `{ ${long} } await tools.echo({}); ${body}`, options));
+    finished.push(principal);
+    return value;
+  });
+  // A script is moved only if others share its worker.
+  while (waiting < scripts.length) await run('return 0', 'eve');
+  expect(pool.stats().moved).toBeGreaterThanOrEqual(scripts.length);
+  const goOn = (principal: string) => {
+    for (const end of calls.get(principal)!) end();
+  };
+  return { values: Promise.all(all), finished, goOn };
 }
 
 describe('scripts that compute for long', () => {
   it('take turns by principal: a script of another principal does not wait for all earlier ones', async () => {
     await pool.warm();
-    const finished: string[] = [];
-    const many = Array.from({ length: 12 }, (_, index) => run(hog(index), 'ann').then(() => finished.push('ann')));
-    // All scripts wait in the slow lane, or compute in it.
-    while (pool.stats().moved < 10) await delay(10);
-    expect(returnedValue(await run(hog(99), 'bob'))).toBe(99);
-    finished.push('bob');
-    await Promise.all(many);
+    const many = Array.from({ length: 12 }, (_, index) => ['ann', hog(index)] as const);
+    const { values, finished, goOn } = await inSlowLane([...many, ['bob', hog(99)]]);
+    goOn('ann');
+    await new Promise(setImmediate);
+    goOn('bob');
+    expect((await values).at(-1)).toBe(99);
     expect(finished.indexOf('bob')).toBeLessThan(6);
   });
 
   it('make room for others that compute, and still complete', async () => {
     await pool.warm();
-    const long = run(hog(1, 40_000_000), 'ann');
-    while (pool.stats().moved < 1) {
-      void run('return 0', 'ann');
-      await delay(10);
-    }
-    let longEnded = false;
-    void long.then(() => (longEnded = true));
-    expect(returnedValue(await run(hog(2), 'bob'))).toBe(2);
-    expect(longEnded).toBe(false);
-    expect(returnedValue(await long)).toBe(1);
+    const { values, finished, goOn } = await inSlowLane([
+      ['ann', hog(1, 20_000_000)],
+      ['bob', hog(2)],
+    ]);
+    goOn('ann');
+    goOn('bob');
+    expect(await values).toEqual([1, 2]);
+    expect(finished).toEqual(['bob', 'ann']);
   });
 
   it('count the instances that the slow lane drops', async () => {
@@ -56,17 +82,19 @@ describe('scripts that compute for long', () => {
     const before = pool.stats().instancesDropped;
     // A worker reports a dropped instance with its next report. The fast lane drops the instance of a moved script.
     expect(await moved('')).toBe(1);
-    expect(pool.stats().instancesDropped).toBe(before + 2);
+    // On a slow machine, the other script is moved too, and takes turns with it.
+    expect(pool.stats().instancesDropped).toBeGreaterThanOrEqual(before + 2);
   });
 
   it('wait for their first turn no longer than for any sandbox', async () => {
     await pool.warm();
-    const endless = Array.from({ length: 4 }, () => run('for (;;) {}', 'ann', { computeMs: 1_200 }));
+    const endless = Array.from({ length: 4 }, () => run('for (;;) {}', 'ann'));
     while (pool.stats().moved < 3) await delay(10);
     void driveRun(pool, 'await tools.echo({})', { host: () => new Promise(() => {}) });
     const { end } = await run(hog(1, 40_000_000), 'ann', { queueWaitMs: 50 });
     expect(end).toMatchObject({ type: 'busy' });
-    for (const one of await Promise.all(endless)) expect(one.end.type === 'limit').toBe(true);
+    await pool.close();
+    for (const one of await Promise.all(endless)) expect(one.end).toMatchObject({ type: 'cancelled' });
   });
 
   it('repeat no call after they have made room', async () => {

@@ -337,3 +337,26 @@ describe('an image’s file', () => {
     },
   );
 });
+
+describe('a list that is read while a script is resumed and suspended', () => {
+  it('does not report the script as interrupted', async () => {
+    const { claim, journal } = fileStore(unusedPath());
+    const states = new Set<string>();
+    const turnsEnd = new AbortController();
+    const lists = async () => {
+      while (!turnsEnd.signal.aborted) for (const { state } of (await journal.list()).scripts) states.add(state);
+    };
+    const turns = async () => {
+      for (let epoch = 1; epoch <= 300; epoch++) {
+        await claim.take('scr_a', epoch - 1, HOLDER);
+        await journal.append('scr_a', epoch, ['resumed'], { status: { state: 'running', threadId: '' } });
+        await journal.append('scr_a', epoch, ['suspended'], { status: { state: 'suspended', threadId: '' } });
+        await claim.release('scr_a', epoch);
+      }
+      turnsEnd.abort();
+    };
+    await Promise.all([turns(), lists(), lists()]);
+    expect([...states].toSorted()).toEqual(['running', 'suspended']);
+    expect((await journal.list()).scripts).toMatchObject([{ scriptId: 'scr_a', state: 'suspended' }]);
+  });
+});

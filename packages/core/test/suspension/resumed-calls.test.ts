@@ -4,6 +4,7 @@ import { defineTool, memoryStore } from '#core/index.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
 
 /** A tool that takes the time that its call names. */
 const slow = defineTool({
@@ -93,10 +94,7 @@ describe('a script that is resumed where tasks cannot be detached', () => {
         const named = (error) => error.name;
         return [await tools.spawn.list().catch(named), await tools.spawn.exec('mark', { text: 'b' }).done.catch(named)];`),
     );
-    const done = await open({ effects, limits: { timeoutMs: 2_000 } }).resume(
-      outcome.suspension,
-      decideAll(outcome, 'approve'),
-    );
+    const done = await open({ effects }).resume(outcome.suspension, decideAll(outcome, 'approve'));
     expect(valueOf(done)).toEqual(['ToolNotFoundError', 'ToolNotFoundError']);
     expect(effects).toEqual(['script: a']);
   });
@@ -104,16 +102,18 @@ describe('a script that is resumed where tasks cannot be detached', () => {
 
 describe('a detached task that runs while a user is asked', () => {
   it('neither keeps the wall clock running nor prevents the suspension of the script', async () => {
-    const harness = open({
-      tools: [...tools(), slow],
-      expose: { spawn: true },
-      approvals: () => new Promise<never>(() => {}),
-      suspendAfterMs: 600,
-      limits: { timeoutMs: 400 },
-    });
-    const outcome = suspended(
-      await harness.runScript('await tools.spawn.exec("slow", { ms: 1500 }); return await tools.note({ text: "a" })'),
-    );
+    const within = (timeoutMs: number) => {
+      const harness = open({
+        tools: [...tools(), slow],
+        expose: { spawn: true },
+        approvals: () => new Promise<never>(() => {}),
+        suspendAfterMs: timeoutMs * 1.5,
+        limits: { timeoutMs },
+      });
+      const ms = timeoutMs * 4;
+      return harness.runScript(`await tools.spawn.exec("slow", { ms: ${ms} }); return await tools.note({ text: "a" })`);
+    };
+    const outcome = suspended(await withEnoughTime(400, within, ({ status }) => status === 'suspended'));
     expect(outcome.operations.map(({ status }) => status)).toEqual(['detached', 'awaiting_approval']);
     expect(outcome.metadata.approvalWaitMs).toBeGreaterThan(500);
   });

@@ -4,6 +4,7 @@ import { defineTool, listScripts, memoryStore } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, open, suspended, tools, valueOf, type Effects } from './world.js';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
 
 describe('a script whose calls are not decided here', () => {
   it('is suspended with all pending work, and holds no sandbox', async () => {
@@ -365,7 +366,6 @@ describe('a callback that decides', () => {
     const options = {
       approvals: () => new Promise<never>(() => {}),
       suspendAfterMs: 300,
-      limits: { timeoutMs: 5_000 },
     };
     suspended(
       await open(options).runScript(
@@ -400,10 +400,10 @@ describe('a callback that decides', () => {
 });
 
 describe('the clock', () => {
-  it('stops during a suspension: a wait of 100 s uses none of a time budget of 2 s', async () => {
+  it('stops during a suspension: a wait of 100 s uses none of a time budget of 60 s', async () => {
     const outcome = suspended(
       await open().runScript('const before = Date.now(); await tools.note({ text: "a" }); return Date.now() - before', {
-        limits: { timeoutMs: 2_000 },
+        limits: { timeoutMs: 60_000 },
       }),
     );
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 100_000 });
@@ -418,8 +418,15 @@ describe('the clock', () => {
   });
 
   it('includes the time used before the suspension', async () => {
-    const source = 'await sleep(300); await tools.note({ text: "a" }); await sleep(400); return 1';
-    const outcome = suspended(await open().runScript(source, { limits: { timeoutMs: 500 } }));
+    const source = (ms: number) =>
+      `await sleep(${ms * 0.6}); await tools.note({ text: "a" }); await sleep(${ms * 0.8}); return 1`;
+    const outcome = suspended(
+      await withEnoughTime(
+        500,
+        (timeoutMs) => open().runScript(source(timeoutMs), { limits: { timeoutMs } }),
+        ({ status }) => status === 'suspended',
+      ),
+    );
     const done = await open().resume(outcome.suspension, decideAll(outcome, 'approve'));
     expect(failureOf(done)).toMatchObject({ code: 'ScriptTimeoutError', metadata: { clock: 'wall' } });
   });

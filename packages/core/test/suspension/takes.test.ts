@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, fileStore, listScripts, memoryStore, recoverScripts } from '#core/index.js';
 import type { ApprovalRequest } from '#core/protocol/index.js';
@@ -253,14 +253,16 @@ describe('a script of the store', () => {
     const effects: Effects = [];
     const { tool, isCalled, end } = gated(effects);
     const more = { tools: [...tools(effects), tool] };
-    const running = open({ ...more, store: store(), leaseMs: 1_000 }).runScript('return await tools.gate({})');
+    const held = store();
+    const renew = vi.spyOn(held.claim, 'renew');
+    const running = open({ ...more, store: held, leaseMs: 9_000 }).runScript('return await tools.gate({})');
     await isCalled;
     const [{ scriptId } = { scriptId: '' }] = await listScripts(store());
     const other = open({ ...more, store: store() });
-    const until = performance.now() + 3_000;
-    while (performance.now() < until) {
+    // A renewal each third of the lease.
+    while (renew.mock.calls.length < 4) {
       expect(failureOf(await other.recover(scriptId)).message).toMatch(/^Another process is already running/u);
-      await delay(20);
+      await delay(100);
     }
     end();
     expect(valueOf(await running)).toBe('open');

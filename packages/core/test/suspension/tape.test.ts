@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { defineTool } from '#core/index.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
-import { decideAll, failureOf, open, suspended, tapeOnly, valueOf, type Effects } from './world.js';
+import { decideAll, failureOf, open, suspended, tapeOnly, tools, valueOf, type Effects } from './world.js';
 
 describe('the tape', () => {
   const SOURCE = `
@@ -50,20 +50,34 @@ describe('a worker that is ended under five scripts with effects', () => {
   it('loses none of them and repeats nothing', async () => {
     const effects: Effects = [];
     const entry = new URL('../sandbox/support/faulty-entry.mjs', import.meta.url);
-    const harness = open({ effects, runtime: new QuickJsPool({ size: 1 }, entry), approvals: 'auto' });
+    let paused = 0;
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    const pause = defineTool({
+      name: 'pause',
+      description: 'Ends when the test says so',
+      effect: 'read',
+      approval: 'never',
+      execute: () => {
+        paused += 1;
+        return mayGoOn;
+      },
+    });
+    const runtime = new QuickJsPool({ size: 1 }, entry);
+    const harness = open({ effects, tools: [...tools(effects), pause], runtime, approvals: 'auto' });
     await harness.warm();
     const body = (name: number) => `const out = [];
-      for (let i = 0; i < 8; i++) { out.push(await tools.mark({ text: '${name}.' + i })); if (i === 3) await sleep(400); }
+      for (let i = 0; i < 8; i++) { out.push(await tools.mark({ text: '${name}.' + i })); if (i === 3) await tools.pause(); }
       return out.length`;
     const five = [1, 2, 3, 4, 5].map((name) => harness.runScript(body(name)));
     // Waits for the pause between their effects, because the planted fault detects no messages in quick succession.
-    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 60_000, interval: 5 });
-    await delay(50);
+    await expect.poll(() => paused).toBe(5);
     const hung = harness.runScript('console.log("FAULT_HANG"); return await tools.read({})', {
       limits: { timeoutMs: 100 },
     });
-    expect((await Promise.all(five)).map(valueOf)).toEqual([8, 8, 8, 8, 8]);
     expect(failureOf(await hung).code).toBe('ScriptTimeoutError');
+    goOn();
+    expect((await Promise.all(five)).map(valueOf)).toEqual([8, 8, 8, 8, 8]);
     expect(effects).toHaveLength(40);
     expect(new Set(effects).size).toBe(40);
     expect(harness.stats().sandbox.workersReplaced).toBe(1);

@@ -51,11 +51,12 @@ describe('a server that receives a signal to end', () => {
   it('lets the next server restart a script that has only read', async () => {
     const folder = newFolder();
     const first = await startServer(folder, DRAIN);
-    const runId = await submit(first, "console.log('begun'); await sleep(1500); return 'whole';");
+    const runId = await submit(first, "console.log('begun'); await tools.wait({ tag: 'w' }); return 'whole';");
     const seen = await stopDuring(first, runId, ({ payload }) => payload.type === 'script_log');
     const { run, events } = await storedRun(folder, runId);
     expect(run).toMatchObject({ state: 'queued', reason: 'interrupted' });
     expect(events.slice(0, seen.length)).toEqual(seen);
+    writeFileSync(join(folder, 'go'), '');
     const second = await startServer(folder);
     const all = await second.client!.follow(runId);
     expect(outputsOf(all)).toMatchObject([{ status: 'completed', result: 'whole' }]);

@@ -1,4 +1,4 @@
-import { agentSystem, fileAnnouncement, newScriptNonce } from '@toolscript/core/agent';
+import { agentBeginning, fileAnnouncement, newScriptNonce } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import {
   AGENT_LIMITS,
@@ -145,9 +145,9 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
   const { toolChoice } = options.settings ?? {};
   const { runId, threadId, turnId } = run;
   const history = about.history ?? (await loadHistory(stores, threadId, run));
-  const { nonce, system: ofThread, input } = await instructedConversation(held, claimed, about, history);
+  const { nonce, system: ofThread, tools, input } = await instructedConversation(held, claimed, about, history);
   const system = withInstructions(ofThread, options.settings);
-  const common = { ...commonOptions(held, about), history, nonce, ...(system === undefined ? {} : { system }) };
+  const common = { ...commonOptions(held, about), history, nonce, system: system ?? '', tools };
   const isBegun = held.state.nextSeq > 0;
   if (script !== undefined && (!isBegun || about.history !== undefined)) {
     const { scriptId: suspension, decisions, isInterrupted, force } = script;
@@ -194,17 +194,20 @@ async function instructedConversation(
   const mode = narrowerMode(agent.mode ?? harness.mode, options.overrides?.mode);
   const before = await threads.instructions(threadId);
   const nonce = before?.nonce ?? (agent.carrier === 'text' ? newScriptNonce() : undefined);
-  const current = { agentId: agent.slug, model, nonce, system: agentSystem(harness, provider, agent, { mode, nonce }) };
-  const compared = compareInstructions(before, current);
-  if (held.state.nextSeq > 0 || script !== undefined) return { nonce, system: compared.system, input: [] };
+  const { clientFunctions } = options.settings ?? {};
+  const beginning = agentBeginning(harness, provider, agent, { mode, nonce, clientFunctions });
+  const compared = compareInstructions(before, { agentId: agent.slug, model, nonce, beginning });
+  const { system, tools } = compared;
+  if (held.state.nextSeq > 0 || script !== undefined) return { nonce, system, tools, input: [] };
   if (compared.toSave !== undefined) await threads.saveInstructions(threadId, compared.toSave, { runId, epoch });
   const hasCabinet = harness.tools().some(({ name }) => name === 'fetchFromFC');
   const files = hasCabinet ? await fileAnnouncement(documents, threadId, history) : undefined;
-  return { nonce, system: compared.system, input: [compared.announcement, files].filter((item) => item !== undefined) };
+  return { nonce, system, tools, input: [compared.announcement, files].filter((item) => item !== undefined) };
 }
 
 function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: OpenedRun) {
   const { agent, provider, harness, app, context, loadImage, subAgents } = opened;
+  const { runId, epoch } = held.run;
   const principal = scriptPrincipal(held.run.principal);
   const mode = narrowerMode(agent.mode ?? harness.mode, overrides?.mode);
   const ceilings = { ...DEFAULT_LIMITS, ...AGENT_LIMITS, ...harness.hostLimits, ...agent.limits };
@@ -217,6 +220,7 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
     limits,
     ...sharedSettings(settings),
     signal: held.signal,
+    fence: { runId, epoch },
     flushEvents: () => held.flushEvents(),
     scriptSourceDeltas: true,
     ...(app === undefined ? {} : { app }),

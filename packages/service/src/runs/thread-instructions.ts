@@ -1,23 +1,21 @@
-import { userMessage } from '@toolscript/core/agent';
+import { userMessage, type AgentBeginning } from '@toolscript/core/agent';
 import type { OutputItem } from '@toolscript/core/protocol';
 import type { ThreadInstructions } from '@toolscript/core/ports';
 
-/** A thread's agent, and the instructions that a new thread would get now. */
+/** A thread's agent, and what each request of a new thread would begin with now. */
 export interface CurrentInstructions {
   readonly agentId: string;
   readonly model: string;
   /** The nonce of the scripts in the thread's text: the stored one, if there is one. */
   readonly nonce: string | undefined;
-  readonly system: string | undefined;
+  readonly beginning: AgentBeginning;
 }
 
 export interface ComparedInstructions {
-  /** The instructions for the model. They stay unchanged while the thread has the same agent. */
+  /** The system text and the tools. They stay unchanged while the thread has the same agent and carrier. */
   readonly system: string | undefined;
-  /**
-   * The text that precedes the next prompt and contains the current instructions. Undefined if the instructions have
-   * not changed.
-   */
+  readonly tools: string | undefined;
+  /** The text that precedes the next prompt and says what has changed. Undefined if nothing has changed. */
   readonly announcement: OutputItem | undefined;
   /** Undefined if the stored instructions are current. */
   readonly toSave: ThreadInstructions | undefined;
@@ -26,28 +24,17 @@ export interface ComparedInstructions {
 /** Compares the stored instructions of a thread with the current ones. */
 export function compareInstructions(
   before: ThreadInstructions | undefined,
-  { agentId, model, nonce, system: current }: CurrentInstructions,
+  { agentId, model, nonce, beginning }: CurrentInstructions,
 ): ComparedInstructions {
-  const isSame = before !== undefined && before.agentId === agentId;
-  const announced = before?.announced ?? before?.system;
-  const news = isSame && announced !== current ? current : undefined;
-  const system = isSame ? before.system : current;
-  const isSaved = isSame && before.model === model && before.nonce === nonce && news === undefined;
-  const toSave: ThreadInstructions = {
-    agentId,
-    model,
-    nonce,
-    system,
-    ...(current === system || current === undefined ? {} : { announced: current }),
-  };
+  const { carrier, announced } = beginning;
+  const kept = before?.agentId === agentId && before.carrier === carrier ? before : undefined;
+  const { system, tools } = kept ?? beginning;
+  const news = kept && beginning.changesSince(kept);
+  const isSaved = kept !== undefined && kept.model === model && kept.nonce === nonce && news === undefined;
   return {
     system,
-    announcement: news === undefined ? undefined : instructionsAnnouncement(news),
-    toSave: isSaved ? undefined : toSave,
+    tools,
+    announcement: news === undefined ? undefined : ({ ...userMessage(news), role: 'system' } as OutputItem),
+    toSave: isSaved ? undefined : { agentId, model, carrier, nonce, system, tools, announced },
   };
-}
-
-function instructionsAnnouncement(system: string): OutputItem {
-  const content = `The tools or the instructions have changed since this conversation started. From now on, these apply:\n\n${system}`;
-  return { ...userMessage(content), role: 'system' } as OutputItem;
 }

@@ -2,6 +2,7 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import {
   DocumentConflictError,
   DocumentLimitError,
+  EventOrderError,
   IdempotencyConflictError,
   NotFoundError,
   StaleEpochError,
@@ -16,6 +17,8 @@ export const storeErrors = Object.freeze({
       `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id: the ${kind} may have been deleted`,
     ),
   idExists: (kind: string, id: string) => new ToolscriptUsageError('ID_TAKEN', { kind, id: JSON.stringify(id) }),
+  eventOfCopy: (runId: string) =>
+    new EventOrderError(`The run ${runId} is a copy in a branch: it takes no events. Start another run`),
   otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
   threadBusy: (threadId: string) =>
     new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until that run ends`),

@@ -71,3 +71,8 @@ export function searchText(text: string): string {
     .toLowerCase()
     .replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd');
 }
+
+/** Identifies a change of a document by the idempotency key of its call, among the changes of its scope and kind. */
+export function changeName(kind: 'save' | 'delete', name: string, idempotencyKey: string): string {
+  return JSON.stringify([kind, name, idempotencyKey]);
+}

@@ -9,8 +9,10 @@ import {
   DEFAULT_PAGE,
 } from '@toolscript/core/ports';
 import {
+  DocumentDeletionSchema,
   DocumentDraftSchema,
   DocumentPlaceSchema,
+  type DocumentDeletion,
   type DocumentDraft,
   type DocumentPlace,
   type DocumentScope,
@@ -38,10 +40,11 @@ export class TableDocuments implements DocumentStore {
       expiresAt,
       ifVersion,
       idempotencyKey,
+      fence,
       ...document
     } = parseShape(DocumentDraftSchema, draft, 'document');
     if (!mayExist(document.scope)) throw storeErrors.notFound('thread', document.scope.id);
-    const checked = { ...document, about, expiresAt, ifVersion, idempotencyKey };
+    const checked = { ...document, about, expiresAt, ifVersion, idempotencyKey, fence };
     return this.database.call('documents', 'save', checked, this.#limits, this.now());
   }
 
@@ -66,9 +69,11 @@ export class TableDocuments implements DocumentStore {
     return mayExist(checked.scope) ? this.database.call('documents', 'versions', checked, this.now()) : [];
   }
 
-  async delete(place: DocumentPlace): Promise<boolean> {
-    const checked = parseShape(DocumentPlaceSchema, place, 'place');
-    return mayExist(checked.scope) && this.database.call('documents', 'delete', checked, this.now());
+  async delete(deletion: DocumentDeletion): Promise<boolean> {
+    const { ifVersion, idempotencyKey, fence, ...place } = parseShape(DocumentDeletionSchema, deletion, 'deletion');
+    if (!mayExist(place.scope)) return false;
+    const checked = { ...place, ifVersion, idempotencyKey, fence };
+    return this.database.call('documents', 'delete', checked, this.#limits, this.now());
   }
 
   async deleteExpired(): Promise<number> {

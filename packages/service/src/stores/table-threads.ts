@@ -35,7 +35,7 @@ import {
 } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { principalKey } from './change-board.js';
-import { checkBatch } from './event-batches.js';
+import { checkBatch, eventOfRun } from './event-batches.js';
 import { parseShape, readCursor, writeCursor } from './shapes.js';
 import { storeErrors } from './store-errors.js';
 import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
@@ -109,7 +109,9 @@ export class TableThreads implements ThreadStore {
   async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
     const checked = parseShape(EventRangeSchema, range, 'range');
     if (!isStoreId(runId)) return { events: [] };
-    return readEventPage(await this.database.call('threads', 'readEvents', { runId, ...checked }));
+    const { copiedTo, ...texts } = await this.database.call('threads', 'readEvents', runId, checked);
+    const page = readEventPage(texts);
+    return copiedTo === undefined ? page : { ...page, events: page.events.map((event) => eventOfRun(event, copiedTo)) };
   }
 
   async readItems(threadId: string, query: ItemQuery = {}): Promise<ItemPage> {

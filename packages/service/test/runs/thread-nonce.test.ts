@@ -1,12 +1,22 @@
-import { expect, it } from 'vitest';
+import { createHarness } from '@toolscript/core';
+import { agentBeginning, defineAgent } from '@toolscript/core/agent';
+import { scriptedModel } from '@toolscript/core/providers';
+import { expect, it, onTestFinished } from 'vitest';
 import { compareInstructions } from '#service/runs/thread-instructions.js';
 
-const current = { agentId: 'a', model: 'm', nonce: '123456789', system: 'The tag is <tool-calls id="123456789">.' };
-
 it('the nonce of a thread is stored with its instructions, and stays the same when they change', () => {
-  const first = compareInstructions(undefined, current).toSave;
-  expect(first).toMatchObject({ nonce: '123456789', system: current.system });
-  expect(compareInstructions(first, current).toSave).toBeUndefined();
-  const changed = compareInstructions(first, { ...current, system: 'other' });
-  expect(changed).toMatchObject({ system: current.system, toSave: { nonce: '123456789' } });
+  const nonce = '123456789';
+  const harness = createHarness({ tools: [] });
+  onTestFinished(() => harness.close());
+  const current = (instructions: string) => {
+    const agent = defineAgent({ slug: 'a', carrier: 'text', instructions });
+    const beginning = agentBeginning(harness, scriptedModel({ turns: [] }), agent, { nonce });
+    return { agentId: 'a', model: 'm', nonce, beginning };
+  };
+  const first = compareInstructions(undefined, current('Be brief.')).toSave;
+  expect(first).toMatchObject({ nonce });
+  expect(first?.system).toContain(nonce);
+  expect(compareInstructions(first, current('Be brief.')).toSave).toBeUndefined();
+  const changed = compareInstructions(first, current('Be long.'));
+  expect(changed).toMatchObject({ system: first?.system, toSave: { nonce } });
 });

@@ -3,7 +3,7 @@ import { defineAgent } from '@toolscript/core/agent';
 import { ownIdentity } from '@toolscript/core/internal';
 import { scriptedModel, type Scenario } from '@toolscript/core/providers';
 import type { ModelRequest } from '@toolscript/core/ports';
-import type { ModelProvider, OutputItem, Run, StreamEvent } from '@toolscript/core/protocol';
+import type { ModelProvider, OutputItem, Run, RunFence, StreamEvent } from '@toolscript/core/protocol';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { ThreadRuns, type ScriptCommand } from '#service/runs/index.js';
@@ -20,6 +20,8 @@ export class ThreadPlace {
   readonly #turns: Turn[] = [];
   readonly warnings: string[] = [];
   readonly requests: ModelRequest[] = [];
+  /** The claims that the calls of `make` received. */
+  readonly fences: (RunFence | undefined)[] = [];
   readonly harness: Harness;
   /** Called when the model is asked. */
   onAsked: () => Promise<void> = async () => {};
@@ -40,7 +42,10 @@ export class ThreadPlace {
       description: 'Makes it.',
       input: z.object({}),
       approval: 'always',
-      execute: () => 'made',
+      execute: (_input, { fence }) => {
+        this.fences.push(fence);
+        return 'made';
+      },
     });
     const harness = createHarness({ ...sharedThreads(), tools: [make], store: this.#scripts });
     onTestFinished(() => harness.close());

@@ -195,7 +195,7 @@ describe('a conversation that waits for approvals', () => {
     return { thread, runId, scriptId: thread.waitingScript!, ids: approvals.map(({ approvalId }) => approvalId) };
   }
 
-  it('is suspended with them, and resumes the same run with the decision', async () => {
+  it('is suspended with them, and resumes the same run with the decision, under its new claim', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread, runId, scriptId, ids } = await waiting(place, database);
@@ -205,6 +205,7 @@ describe('a conversation that waits for approvals', () => {
     expect([scriptId, again.waitingScript]).toEqual([expect.any(String), scriptId]);
     const decisions = { [id]: { decision: 'approve', note: 'fine' } } as const;
     expect((await place.resume(again, { decisions }, 'Made.'))[0]!.run_id).toBe(runId);
+    expect(place.fences).toEqual([{ runId, epoch: 2 }]);
     expect(await database.stores.threads.approval(id)).toMatchObject({ state: 'approved', decidedBy: 'local' });
     expect(await runsOf(database, thread.id)).toMatchObject([{ state: 'completed' }]);
     const events = await allEvents(database.stores, runId);

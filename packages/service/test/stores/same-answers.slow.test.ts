@@ -26,7 +26,7 @@ interface Opened extends ServiceStores {
 
 type Action = (stores: Opened, numbers: readonly number[]) => Promise<unknown>;
 
-const DOCUMENT_LIMITS = { documents: 2, versions: 2, totalBytes: 30, bytes: 12 };
+const DOCUMENT_LIMITS = { documents: 2, versions: 2, totalBytes: 30, bytes: 12, changes: 3 };
 
 const GROUPS = ['one', 'two'];
 const pick = <Item>(items: readonly Item[], number = 0): Item => items[number % items.length]!;
@@ -132,14 +132,18 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const [, , , text = 0, which = 0] = numbers;
     // A store may delete an expired document before, when it meets one.
     if (which % 8 === 0) return documents.deleteExpired().then(() => 'deleted');
-    if (which % 8 === 1) return documents.delete(place(numbers));
-    if (which % 8 === 2) return documents.read(place(numbers), pick([undefined, 1, 2], text));
-    return documents.save({
+    const change = {
       ...place(numbers),
-      text: 'x'.repeat(text % 16),
-      ...maybe(which, { expiresAt: clock.now + 50 * (text % 4) }),
       ...(which % 3 === 0 ? { ifVersion: text % 3 } : {}),
       ...(text % 5 === 0 ? { idempotencyKey: `key ${which % 3}` } : {}),
+      ...(text % 7 === 0 ? { fence: fence(numbers) } : {}),
+    };
+    if (which % 8 === 1) return documents.delete(change);
+    if (which % 8 === 2) return documents.read(place(numbers), pick([undefined, 1, 2], text));
+    return documents.save({
+      ...change,
+      text: 'x'.repeat(text % 16),
+      ...maybe(which, { expiresAt: clock.now + 50 * (text % 4) }),
     });
   },
   pass: async ({ clock }, [time = 0]) => (clock.now += pick([10, 60, 150, -30, -1_000], time)),

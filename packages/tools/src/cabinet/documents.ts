@@ -29,6 +29,11 @@ function describeStoreError(error: unknown): unknown {
     );
   if (error.name === 'StoreUnavailableError')
     return failure('unavailable', 'The store of documents failed. Try again later.');
+  if (error.name === 'StaleEpochError')
+    return failure(
+      'unavailable',
+      'This call belongs to an earlier attempt of its run, so it changed nothing. Make it again.',
+    );
   const reason = REASONS[error.name as keyof typeof REASONS];
   return reason === undefined ? error : failure(reason, `${error.message}.`);
 }

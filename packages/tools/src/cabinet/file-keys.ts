@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ToolCallContext } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/internal';
+import type { RunFence, ToolCallContext } from '@toolscript/core/protocol';
 import { z } from 'zod';
 
 const MAX_KEY = 256;
@@ -25,6 +26,11 @@ function isFileKey(key: string): boolean {
  */
 export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): string {
   return scriptId === undefined ? `${runId ?? ''}:${idempotencyKey}` : idempotencyKey;
+}
+
+/** The members by which a store recognises a repeated change, and refuses one of a process that has lost its run. */
+export function changeOf(call: ToolCallContext): { idempotencyKey: string; fence?: RunFence | undefined } {
+  return { idempotencyKey: callKey(call), ...present({ fence: call.fence }) };
 }
 
 /** Eight letters and digits that depend on the text only. */

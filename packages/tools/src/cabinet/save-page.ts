@@ -3,7 +3,7 @@ import type { DocumentStore, ToolCallContext } from '@toolscript/core/protocol';
 import { failureMessage } from '../failure.js';
 import type { FoundPage } from '../web/pages.js';
 import { awaitStore, requireThread } from './documents.js';
-import { callKey, shortHash } from './file-keys.js';
+import { callKey, changeOf, shortHash } from './file-keys.js';
 
 export type SavedPage = { readonly fileKey: string } | { readonly notSaved: string };
 
@@ -24,7 +24,13 @@ export async function savePage(
     const contentType = isJson ? 'application/json' : 'text/markdown';
     const about = { ...present({ title: title === '' ? undefined : title }), contentType, source };
     await awaitStore(
-      documents.save({ ...place, text, about, idempotencyKey: shortHash(`${callKey(context)} ${url}`) }),
+      documents.save({
+        ...place,
+        text,
+        about,
+        ...changeOf(context),
+        idempotencyKey: shortHash(`${callKey(context)} ${url}`),
+      }),
     );
     return { fileKey };
   } catch (error) {

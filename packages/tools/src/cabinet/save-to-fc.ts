@@ -4,7 +4,7 @@ import { filePlace, present } from '@toolscript/core/internal';
 import type { DocumentStore, FileAbout, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
-import { callKey, FileKey, shortHash } from './file-keys.js';
+import { callKey, changeOf, FileKey, shortHash } from './file-keys.js';
 
 const SaveToFCInput = z.object({
   text: z.string(),
@@ -38,8 +38,7 @@ export function saveToFCTool(documents: DocumentStore): Tool {
     effect: 'write',
     idempotent: true,
     execute: async ({ text, name, title, contentType, expiresInHours, ifVersion }, context) => {
-      const idempotencyKey = callKey(context);
-      const fileKey = name ?? `f-${shortHash(idempotencyKey)}`;
+      const fileKey = name ?? `f-${shortHash(callKey(context))}`;
       const about: FileAbout = { ...present({ title, contentType }), source: { kind: 'script' } };
       const { version, bytes } = await awaitStore(
         documents.save({
@@ -48,7 +47,7 @@ export function saveToFCTool(documents: DocumentStore): Tool {
           about,
           ...documentExpiry(expiresInHours),
           ...present({ ifVersion }),
-          idempotencyKey,
+          ...changeOf(context),
         }),
       );
       return { fileKey, version, bytes, tokens: estimateTokens(text) };

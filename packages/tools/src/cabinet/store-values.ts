@@ -2,10 +2,11 @@ import { defineTool } from '@toolscript/core';
 import { present } from '@toolscript/core/internal';
 import type { DocumentPlace, DocumentStore, Tool, ToolCallContext } from '@toolscript/core/protocol';
 import { z } from 'zod';
+import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
 import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
-import { callKey } from './file-keys.js';
+import { changeOf } from './file-keys.js';
 
 /** Maximum UTF-8 bytes of a value as JSON. */
 const MAX_VALUE_BYTES = 65_536;
@@ -52,7 +53,7 @@ function setTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
         text: valueJson(key, value),
         ...documentExpiry(expiresInHours),
         ...present({ ifVersion }),
-        idempotencyKey: callKey(context),
+        ...changeOf(context),
       };
       const { version, bytes } = await awaitStore(documents.save(draft));
       return { key, version, bytes };
@@ -106,14 +107,15 @@ function deleteTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
   return defineTool({
     name: 'store.delete',
     description: 'Deletes the value of a key.',
-    input: z.object({ key: Key, scope: Scope }),
+    input: z.object({ key: Key, scope: Scope, ifVersion: DeletedVersion }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
     idempotent: true,
-    preview: ({ key, scope }, call) => deletionPreview(documents, placeOf(call, scope, key)),
-    execute: async ({ key, scope }, context) => ({
-      deleted: await awaitStore(documents.delete(placeOf(context, scope, key))),
-    }),
+    pin: (input, call) => pinDeletion(documents, placeOf(call, input.scope, input.key), input),
+    preview: ({ key, scope, ifVersion }, call) =>
+      deletionPreview(documents, { ...placeOf(call, scope, key), ifVersion }),
+    execute: ({ key, scope, ifVersion }, context) =>
+      deleteOnce(documents, { ...placeOf(context, scope, key), ifVersion }, context),
   });
 }
 

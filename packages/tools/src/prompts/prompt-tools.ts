@@ -1,7 +1,7 @@
 import { defineTool } from '@toolscript/core';
 import { previewText } from '@toolscript/core/internal';
 import type { DocumentInfo } from '@toolscript/core/ports';
-import type { DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
+import type { DocumentPlace, DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import {
   demandScope,
@@ -10,9 +10,11 @@ import {
   ScopeSchema,
   ownerScope,
   type DocumentOwner,
+  type ScopeName,
 } from '../documents/scopes.js';
-import { callKey } from '../cabinet/file-keys.js';
+import { changeOf } from '../cabinet/file-keys.js';
 import { awaitStore } from '../cabinet/documents.js';
+import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
@@ -67,7 +69,7 @@ function saveTool({ files = [], ...common }: PromptLibrary, documents: DocumentS
         ...(variables === undefined ? {} : { variables }),
         ...(description === undefined ? {} : { description }),
       };
-      const draft = { scope, kind: 'prompt', name, text, about, idempotencyKey: callKey(context) } as const;
+      const draft = { scope, kind: 'prompt', name, text, about, ...changeOf(context) } as const;
       const saved = await awaitStore(documents.save(draft));
       return { name, scope: kind, version: saved.version, variables: about.names };
     },
@@ -139,17 +141,20 @@ function listedPrompt({ name, scope, version, about }: DocumentInfo) {
 }
 
 function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
+  const placeOf = (
+    { name, scope: kind = 'thread' }: { name: string; scope?: ScopeName | undefined },
+    call: Omit<DocumentOwner, 'workspace'>,
+  ): DocumentPlace => ({ scope: demandScope(documentOwner(call, common), kind), kind: 'prompt', name });
   return defineTool({
     name: 'prompts.delete',
     description: 'Deletes all versions of a saved prompt.',
-    input: z.object({ name: NAME, scope: ScopeSchema.optional() }),
+    input: z.object({ name: NAME, scope: ScopeSchema.optional(), ifVersion: DeletedVersion }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
-    preview: ({ name, scope = 'thread' }, call) =>
-      deletionPreview(documents, { scope: demandScope(documentOwner(call, common), scope), kind: 'prompt', name }),
-    execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(documentOwner(context, common), kind);
-      return { deleted: await awaitStore(documents.delete({ scope, kind: 'prompt', name })) };
-    },
+    idempotent: true,
+    pin: (input, call) => pinDeletion(documents, placeOf(input, call), input),
+    preview: (input, call) => deletionPreview(documents, { ...placeOf(input, call), ifVersion: input.ifVersion }),
+    execute: (input, context) =>
+      deleteOnce(documents, { ...placeOf(input, context), ifVersion: input.ifVersion }, context),
   });
 }

@@ -1,10 +1,18 @@
 import { defineTool } from '@toolscript/core';
-import type { DocumentStore, JsonObject, Tool, ToolCallContext } from '@toolscript/core/protocol';
+import type { DocumentPlace, DocumentStore, JsonObject, Tool, ToolCallContext } from '@toolscript/core/protocol';
 import { previewText, type SavedScriptCall } from '@toolscript/core/internal';
 import { z } from 'zod';
-import { demandScope, documentOwner, ScopeSchema, type CommonOwner } from '../documents/scopes.js';
-import { callKey } from '../cabinet/file-keys.js';
+import {
+  demandScope,
+  documentOwner,
+  ScopeSchema,
+  type CommonOwner,
+  type DocumentOwner,
+  type ScopeName,
+} from '../documents/scopes.js';
+import { changeOf } from '../cabinet/file-keys.js';
 import { awaitStore } from '../cabinet/documents.js';
+import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
 import {
@@ -89,7 +97,7 @@ async function saveSnippet(
     throw failure('unavailable', 'Snippets can be saved only in a harness. Call the tool in a script.');
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
   const about = { description, input, ...(output === undefined ? {} : { output }) };
-  const draft = { scope, kind: 'snippet', name, text: source, about, idempotencyKey: callKey(context) } as const;
+  const draft = { scope, kind: 'snippet', name, text: source, about, ...changeOf(context) } as const;
   const saved = await awaitStore(documents.save(draft));
   return { name, scope: kind, version: saved.version, tools: [...checked.tools] };
 }
@@ -181,17 +189,20 @@ function listTool(library: SnippetLibrary): Tool {
 }
 
 function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
+  const placeOf = (
+    { name, scope: kind = 'thread' }: { name: string; scope?: ScopeName | undefined },
+    call: Omit<DocumentOwner, 'workspace'>,
+  ): DocumentPlace => ({ scope: demandScope(documentOwner(call, common), kind), kind: 'snippet', name });
   return defineTool({
     name: 'snippets.delete',
     description: 'Deletes all versions of a saved script. Scripts that have already started keep it.',
-    input: z.object({ name: SnippetName, scope: ScopeSchema.optional() }),
+    input: z.object({ name: SnippetName, scope: ScopeSchema.optional(), ifVersion: DeletedVersion }),
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
-    preview: ({ name, scope = 'thread' }, call) =>
-      deletionPreview(documents, { scope: demandScope(documentOwner(call, common), scope), kind: 'snippet', name }),
-    execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(documentOwner(context, common), kind);
-      return { deleted: await awaitStore(documents.delete({ scope, kind: 'snippet', name })) };
-    },
+    idempotent: true,
+    pin: (input, call) => pinDeletion(documents, placeOf(input, call), input),
+    preview: (input, call) => deletionPreview(documents, { ...placeOf(input, call), ifVersion: input.ifVersion }),
+    execute: (input, context) =>
+      deleteOnce(documents, { ...placeOf(input, context), ifVersion: input.ifVersion }, context),
   });
 }

@@ -10,9 +10,9 @@ import {
 import { extendHistory, fileAnnouncement, runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
 import { filePlace } from '@toolscript/core/internal';
-import type { DocumentStore, StreamEvent } from '@toolscript/core/protocol';
+import type { DocumentStore, StreamEvent, ToolCallContext } from '@toolscript/core/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cabinetTools, codingTools, documentText, webTools } from '@toolscript/tools';
+import { cabinetTools, codingTools, documentText, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { serve } from '../web/support.js';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { memoryDocuments } from '@toolscript/service/stores';
@@ -218,6 +218,81 @@ describe('stored values', () => {
     await run(`return await tools.store.set({ key: 'k', value: 1 });`);
     for (const call of [`set({ key: 'k', value: 1, scope: 'principal' })`, `delete({ key: 'k', scope: 'principal' })`])
       await expect(run(`return await tools.store.${call};`)).rejects.toThrow(/Not approved/u);
+  });
+});
+
+describe('changes of documents', () => {
+  const scope = { kind: 'thread', id: THREAD } as const;
+  const call = (idempotencyKey: string): ToolCallContext => ({
+    app: undefined,
+    principal: 'ada',
+    threadId: THREAD,
+    runId: 'run_1',
+    signal: new AbortController().signal,
+    callId: 'call_0',
+    scriptId: 'scr_1',
+    idempotencyKey,
+    progress: () => {},
+    output: undefined,
+    maxOutputBytes: 1_000,
+  });
+
+  it.each([
+    ['store.set', { key: 'k', value: 1 }, 'value', 'k'],
+    ['store.delete', { key: 'k' }, 'value', 'k'],
+    ['saveToFC', { name: 'k', text: '1' }, 'file', 'k'],
+    ['deleteFromFC', { fileKey: 'k' }, 'file', 'k'],
+    ['prompts.save', { name: 'k', text: '1' }, 'prompt', 'k'],
+    ['prompts.delete', { name: 'k' }, 'prompt', 'k'],
+    ['snippets.delete', { name: 'k' }, 'snippet', 'k'],
+  ] as const)('%s, repeated after a crash, leaves all later versions as they are', async (name, args, kind, key) => {
+    const documents = memoryDocuments({ limits: { versions: 2 } });
+    const tools = [...cabinetTools({ documents }), ...promptTools({ documents }), ...snippetTools({ documents })];
+    const tool = tools.find((one) => one.name === name)!;
+    const place = { scope, kind, name: key };
+    const context = call('scr_1:0');
+    await documents.save({ ...place, text: '"earlier"' });
+    const checked = tool.validateInput(args);
+    const input = ((await tool.pin?.((checked as { value: unknown }).value as never, context)) ??
+      (checked as { value: unknown }).value) as never;
+    const first = await tool.execute(input, context);
+    for (const text of ['"2"', '"3"', '"4"']) await documents.save({ ...place, text });
+    const before = await documents.versions(place);
+    expect(await tool.execute(input, context)).toEqual(first);
+    expect(await documents.versions(place)).toEqual(before);
+    await documents.delete(place);
+    expect(await tool.execute(input, context)).toEqual(first);
+    expect(await documents.versions(place)).toEqual([]);
+  });
+
+  it('delete the version that their user saw, and no later one', async () => {
+    const documents = memoryDocuments();
+    const place = { scope, kind: 'value', name: 'k' } as const;
+    const approvals = async ({ input }: ApprovalRequest) => {
+      expect(input).toMatchObject({ key: 'k', ifVersion: 1 });
+      await documents.save({ ...place, text: '"later"' });
+      return 'approve' as const;
+    };
+    const { run } = open({ documents, approvals });
+    await documents.save({ ...place, text: '"seen"' });
+    await expect(run(`return await tools.store.delete({ key: 'k' });`)).rejects.toThrow('is at version 2, not 1');
+    expect((await documents.read(place))?.text).toBe('"later"');
+  });
+
+  it('are refused for a process whose run was claimed again', async () => {
+    let epoch = 1;
+    const documents = memoryDocuments({ runEpoch: () => epoch });
+    const { run } = open({ documents });
+    const fence = { runId: 'run_1', epoch: 1 };
+    await run(`return await tools.store.set({ key: 'k', value: 1 });`, { fence });
+    epoch = 2;
+    for (const code of [
+      `tools.store.set({ key: 'k', value: 2 })`,
+      `tools.store.delete({ key: 'k' })`,
+      `tools.saveToFC({ text: 'x' })`,
+    ])
+      await expect(run(`return await ${code};`, { fence })).rejects.toThrow('an earlier attempt of its run');
+    expect((await documents.read({ scope, kind: 'value', name: 'k' }))?.text).toBe('1');
   });
 });
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, type Harness } from '@toolscript/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execTool } from '#tools/exec/exec.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 
 let folder: string;
 let harness: Harness;
@@ -59,8 +59,7 @@ describe('a command in the background', () => {
     const ended =
       'const [{ id }] = await tools.spawn.list(); return [await tools.spawn.cancel(id), await tools.spawn.wait(id)]';
     expect(await run(ended)).toMatchObject([true, { status: 'cancelled', error: { code: 'ToolExecutionError' } }]);
-    for (let round = 0; round < 400 && isAlive(pid); round++) await sleep(10);
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
   });
 
   it('is read completely up to now, including fast output and stderr', async () => {

@@ -10,6 +10,8 @@ import { findProgram } from '#tools/exec/program.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { refusal } from '../support/temporary-folder.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
+import { until } from '@toolscript/testkit/until';
 
 let folder: string;
 let exec: ReturnType<typeof createExec>;
@@ -48,10 +50,7 @@ async function pidIn(path: string): Promise<number> {
   }
 }
 
-async function dies(pid: number): Promise<boolean> {
-  for (let round = 0; round < 400 && isAlive(pid); round += 1) await sleep(10);
-  return !isAlive(pid);
-}
+const dies = (pid: number): Promise<true> => until(() => !isAlive(pid));
 
 it('a program is never searched in a relative folder', () => {
   expect(findProgram('sh', 'bin:/nowhere', '/')).toBeUndefined();
@@ -236,23 +235,33 @@ describe('long output', () => {
 describe.runIf(process.platform === 'linux')('a process tree', () => {
   it('is killed at its time limit, and the result says so', async () => {
     const pidFile = join(folder, 'grandchild-1');
-    const result = await exec(sh(`echo started; sleep 60 & echo $! > ${pidFile}; wait`, { timeoutMs: 300 }));
+    const result = await withEnoughTime(
+      300,
+      (timeoutMs) => exec(sh(`sleep 60 & echo $! > ${pidFile}; echo started; wait`, { timeoutMs })),
+      ({ stdout }) => stdout !== '',
+    );
     expect(result).toMatchObject({ timedOut: true, exitCode: 143, stdout: 'started\n' });
     expect(await dies(await pidIn(pidFile))).toBe(true);
   });
 
   it('that ignores SIGTERM is killed with SIGKILL', async () => {
     const pidFile = join(folder, 'stubborn');
-    const result = await exec(
-      sh(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.05; done`, { timeoutMs: 300 }),
+    const result = await withEnoughTime(
+      300,
+      (timeoutMs) => exec(sh(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.05; done`, { timeoutMs })),
+      () => existsSync(pidFile),
     );
     expect(result).toMatchObject({ timedOut: true, exitCode: 137 });
     expect(await dies(await pidIn(pidFile))).toBe(true);
   });
 
   it('may end by itself at the time limit', async () => {
-    const result = await exec(sh("trap 'echo bye; exit 7' TERM; while :; do sleep 0.02; done", { timeoutMs: 300 }));
-    expect(result).toMatchObject({ timedOut: true, exitCode: 7, stdout: 'bye\n' });
+    const result = await withEnoughTime(
+      300,
+      (timeoutMs) => exec(sh("trap 'echo bye; exit 7' TERM; echo hi; while :; do sleep 0.02; done", { timeoutMs })),
+      ({ stdout }) => stdout !== '',
+    );
+    expect(result).toMatchObject({ timedOut: true, exitCode: 7, stdout: 'hi\nbye\n' });
   });
 
   it('is killed by an abort, including grandchildren that ignore SIGTERM, and the call fails', async () => {

@@ -14,7 +14,6 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExec, type ExecInput } from '#tools/exec/exec.js';
@@ -25,6 +24,8 @@ import { createWorkspace } from '#tools/files/workspace.js';
 import { refusal } from '../support/temporary-folder.js';
 import { sandboxProblem } from '@toolscript/testkit/exec-sandbox';
 import { newFolder, put } from '@toolscript/testkit/folder';
+import { withEnoughTime } from '@toolscript/testkit/enough-time';
+import { until } from '@toolscript/testkit/until';
 
 /** Not below /tmp, which the sandbox replaces: a failure here must be a rejection. */
 const home = folderOutsideTemporary({
@@ -96,15 +97,8 @@ function processesWith(text: string): string[] {
     });
 }
 
-async function noneLeft(text: string): Promise<boolean> {
-  for (let round = 0; round < 400 && processesWith(text).length > 0; round += 1) await sleep(10);
-  return processesWith(text).length === 0;
-}
-
-async function someRun(text: string): Promise<void> {
-  for (let round = 0; round < 1000 && processesWith(text).length === 0; round += 1) await sleep(10);
-  expect(processesWith(text)).not.toEqual([]);
-}
+const noneLeft = (text: string): Promise<true> => until(() => processesWith(text).length === 0);
+const someRun = (text: string): Promise<true> => until(() => processesWith(text).length > 0);
 
 describe.runIf(sandboxProblem === undefined)('in the sandbox', () => {
   it('writing works in the workspace and in a separate temporary folder, which is deleted afterwards', async () => {
@@ -253,7 +247,11 @@ describe.runIf(sandboxProblem === undefined)('a sandboxed process tree', () => {
     `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep 71${mark} & sleep 72${mark}" & sleep 73${mark}; wait`;
 
   it('is killed at its time limit, including processes with their own sessions', async () => {
-    const result = await exec(sh(`echo started; ${lasting('.101')}`, { timeoutMs: 500 }));
+    const result = await withEnoughTime(
+      500,
+      (timeoutMs) => exec(sh(`echo started; ${lasting('.101')}`, { timeoutMs })),
+      ({ stdout }) => stdout !== '',
+    );
     expect(result).toMatchObject({ timedOut: true, stdout: 'started\n' });
     expect(result.exitCode).toBeGreaterThan(128);
     expect(await noneLeft('.101')).toBe(true);

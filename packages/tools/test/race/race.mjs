@@ -119,8 +119,8 @@ function outsideNow() {
   );
 }
 
-function isEnough({ swaps, calls, caughtControl }) {
-  return swaps >= minSwaps && calls >= minCalls && caughtControl > 0;
+function isEnough({ swaps, calls, caughtControl, succeeded, refused }) {
+  return swaps >= minSwaps && calls >= minCalls && Math.min(caughtControl, succeeded, refused) > 0;
 }
 
 const before = outsideNow();

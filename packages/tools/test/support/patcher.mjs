@@ -1,7 +1,10 @@
-// Applies one patch to many files, forth and back, until it is killed. Arguments: workspace, state folder, files.
+// Applies one patch to many files, forth and back, until it is killed. Arguments: workspace, state folder, files, and
+// the rename at which it kills itself, or 0.
 import { applyPatchTool, createWorkspace } from '@toolscript/tools';
+import { dieAtRename } from './die-at-rename.mjs';
 
-const [root, stateFolder, files] = process.argv.slice(2);
+const [root, stateFolder, files, lastRename] = process.argv.slice(2);
+dieAtRename(Number(lastRename));
 const tool = applyPatchTool(createWorkspace({ roots: root, stateFolder }));
 const context = { signal: new AbortController().signal };
 

@@ -10,11 +10,7 @@ const parked = join(inside, '.parked');
 const fileSlot = join(inside, 'file-slot');
 const spareLink = join(inside, '.spare-link');
 let swaps = 0;
-let stop = false;
 process.on('disconnect', () => process.exit());
-process.on('message', () => {
-  stop = true;
-});
 
 /** The tools may create a folder while the slot is missing; then a step fails and the next one continues. */
 function attempt(step) {
@@ -43,10 +39,8 @@ function round() {
 
 function run() {
   for (let count = 0; count < 200; count += 1) round();
-  if (!stop && process.connected) process.send({ swaps });
-  if (!stop) return setImmediate(run);
-  process.send({ swaps, isEnd: true });
-  process.disconnect();
+  if (process.connected) process.send({ swaps });
+  setImmediate(run);
 }
 process.send('ready');
 run();

@@ -1,8 +1,11 @@
 // Undoes and redoes the changes of a script. Arguments: workspace, state folder, records folder, script, `once` or
-// `forever`. `once` waits for a message and reports whether it undid the changes.
+// `forever`, and the rename at which it kills itself, or 0. `once` waits for a message and reports whether it undid the
+// changes.
 import { createWorkspace, undoChanges } from '@toolscript/tools';
+import { dieAtRename } from './die-at-rename.mjs';
 
-const [root, stateFolder, folder, scriptId, turns] = process.argv.slice(2);
+const [root, stateFolder, folder, scriptId, turns, lastRename = '0'] = process.argv.slice(2);
+dieAtRename(Number(lastRename));
 const workspace = createWorkspace({ roots: root, stateFolder, undo: { folder } });
 
 process.on('disconnect', () => process.exit());

@@ -104,6 +104,7 @@ export function callContext(
     principal: run.principal,
     threadId: run.sink.identity?.threadId,
     runId: run.sink.identity?.runId,
+    fence: run.fence,
     callId,
     scriptId,
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),

@@ -1,12 +1,19 @@
-// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It writes acknowledgements on
-// stdout at once: the process completed each acknowledged step before it was killed.
+// A process that uses a file store: `node store-process.mjs <task> <folder> [<script> [<ms>]]`. It writes
+// acknowledgements on stdout at once: the process completed each acknowledged step before it was killed. With a time, it
+// kills itself that long after its first acknowledgement.
 import { writeSync } from 'node:fs';
 import { fileStore } from '#core/stores/index.js';
 
-const [task, folder, scriptId] = process.argv.slice(2);
+const [task, folder, scriptId, lifeMs] = process.argv.slice(2);
 const { claim, journal } = fileStore(folder);
 const HOLDER = { owner: 'a process', leaseMs: 60_000 };
-const say = (text) => writeSync(1, `${text}\n`);
+let isHeard = false;
+
+function say(text) {
+  writeSync(1, `${text}\n`);
+  if (!isHeard && lifeMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(lifeMs));
+  isHeard = true;
+}
 
 const TASKS = {
   /** Claims the script from each epoch at the requested moment; the winner appends. */

@@ -159,7 +159,7 @@ async function pauseWorker(chaos: Chaos): Promise<string> {
  * earlier loses events, as documented.
  */
 async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
-  const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.run_id = runs.run_id) AS stored
+  const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.transcript = runs.transcript) AS stored
     FROM runs WHERE state = 'running'`;
   const claimOf = ({ run_id: runId, epoch }: Record<string, unknown>) => `${String(runId)} ${String(epoch)}`;
   const keys = redis.command('dbsize');

@@ -14,6 +14,7 @@ const [folder, json] = process.argv.slice(2);
 const { token, kill, name, store, events: eventsUrl, ...options } = JSON.parse(json);
 const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
 let counted = 0;
+let effects = 0;
 
 function die() {
   process.kill(process.pid, 'SIGKILL');
@@ -65,6 +66,13 @@ function watched(port) {
   });
 }
 
+function haveEffect(tag, key) {
+  appendFileSync(join(folder, 'effects'), `${key} ${tag}\n`);
+  note({ tag, key });
+  effects += 1;
+  if (kill?.at === 'in-effect' && effects === kill.count) die();
+}
+
 /** `waitsFor`: it ends when there is a file of this name in FOLDER. */
 function tool(name, effect, approval, waitsFor) {
   const mayEnd = () => waitsFor === undefined || existsSync(join(folder, waitsFor));
@@ -75,8 +83,7 @@ function tool(name, effect, approval, waitsFor) {
     approval,
     inputSchema: { type: 'object', properties: { tag: { type: 'string' }, ms: { type: 'number' } }, required: ['tag'] },
     async execute({ tag, ms = 0 }, { idempotencyKey }) {
-      if (effect !== 'read') appendFileSync(join(folder, 'effects'), `${idempotencyKey} ${tag}\n`);
-      if (effect !== 'read') note({ tag, key: idempotencyKey });
+      if (effect !== 'read') haveEffect(tag, idempotencyKey);
       if (ms > 0) await delay(ms);
       // The tool's own signal does not end it.
       while (!mayEnd()) await delay(10);

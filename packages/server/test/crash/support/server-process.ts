@@ -10,11 +10,11 @@ const PROGRAM = fileURLToPath(new URL('server-process.mjs', import.meta.url));
 const CLOCK = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url));
 
 /**
- * The point where a process kills itself: at a call of its stores, after an event that it published, or after some
- * time.
+ * The point where a process kills itself: at a call of its stores, after an event that it published, in an effect of a
+ * tool, or after some time.
  */
 export interface KillPoint {
-  readonly at: 'before-call' | 'during-call' | 'after-call' | 'after-event' | 'after-ms';
+  readonly at: 'before-call' | 'during-call' | 'after-call' | 'after-event' | 'in-effect' | 'after-ms';
   readonly count: number;
 }
 

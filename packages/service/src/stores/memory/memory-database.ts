@@ -35,8 +35,9 @@ export interface RunRecord {
   /** Creation order. */
   readonly position: number;
   leaseMs: number;
-  /** The JSON texts of the events; the index is the `seq`. */
+  /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
+  readonly isCopy: boolean;
 }
 
 export interface ApprovalRecord {
@@ -64,7 +65,8 @@ export class MemoryDatabase {
   constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
     this.now = now;
     const threadExists = (threadId: string) => this.threads.has(threadId);
-    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists });
+    const runEpoch = ({ runId }: RunFence) => this.runs.get(runId)?.run.epoch;
+    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists, runEpoch });
   }
 
   nextPosition(): number {

@@ -1,13 +1,17 @@
 import {
+  DocumentDeletionSchema,
   DocumentDraftSchema,
   DocumentPlaceSchema,
+  type DocumentDeletion,
   type DocumentDraft,
   type DocumentPlace,
   type DocumentScope,
   type DocumentStore,
+  type RunFence,
 } from '@toolscript/core/protocol';
 import { present } from '@toolscript/core/internal';
 import {
+  CHANGE_MEMORY_MS,
   DOCUMENT_LIMITS,
   DocumentQuerySchema,
   type DocumentInfo,
@@ -19,6 +23,7 @@ import {
 } from '@toolscript/core/ports';
 import { parseShape } from '../shapes.js';
 import { storeErrors } from '../store-errors.js';
+import { changeName } from '../store-rules.js';
 
 export interface MemoryDocumentsOptions {
   /** The clock, in ms since 1970. Default: the system clock. */
@@ -26,22 +31,27 @@ export interface MemoryDocumentsOptions {
   limits?: Partial<DocumentLimits> | undefined;
   /** Whether a thread exists. Default: every thread does. */
   threadExists?: ((threadId: string) => boolean) | undefined;
+  /** The epoch of a run's latest claim; undefined if the run does not exist. Default: every writer has the latest claim. */
+  runEpoch?: ((fence: RunFence) => number | undefined) | undefined;
 }
 
-/** A stored version, and the key of the call that stored it. */
-interface Version extends StoredDocument {
-  readonly idempotencyKey: string | undefined;
+/** The result of a change with an idempotency key: the saved version, or whether a document was deleted. */
+interface Change {
+  readonly result: DocumentInfo | boolean;
+  readonly madeAt: number;
 }
 
 /** The documents of one scope and kind. */
 interface Shelf {
   readonly scope: DocumentScope;
   /** The versions by name, the oldest version first. */
-  readonly documents: Map<string, readonly Version[]>;
+  readonly documents: Map<string, readonly StoredDocument[]>;
   /** The last numbers of deleted names. */
   readonly deleted: Map<string, number>;
   /** The highest number of the names that have left `deleted`. */
   floor: number;
+  /** The changes with an idempotency key, the oldest first. */
+  readonly changes: Map<string, Change>;
 }
 
 /** Documents in memory: for tests, and for hosts whose documents need not outlive the process. */
@@ -54,49 +64,48 @@ export class MemoryDocuments implements DocumentStore {
   readonly #now: () => number;
   readonly #limits: DocumentLimits;
   readonly #threadExists: (threadId: string) => boolean;
+  readonly #runEpoch: (fence: RunFence) => number | undefined;
 
-  constructor({ now = Date.now, limits, threadExists = () => true }: MemoryDocumentsOptions) {
+  constructor({
+    now = Date.now,
+    limits,
+    threadExists = () => true,
+    runEpoch = ({ epoch }) => epoch,
+  }: MemoryDocumentsOptions) {
     this.#now = now;
     this.#limits = { ...DOCUMENT_LIMITS, ...limits };
     this.#threadExists = threadExists;
+    this.#runEpoch = runEpoch;
   }
 
   async save(draft: DocumentDraft): Promise<DocumentInfo> {
-    const {
-      scope,
-      kind,
-      name,
-      text,
-      about = {},
-      expiresAt,
-      ifVersion,
-      idempotencyKey,
-    } = parseShape(DocumentDraftSchema, draft, 'document');
+    const parsed = parseShape(DocumentDraftSchema, draft, 'document');
+    const { scope, kind, name, text, about = {}, expiresAt, ifVersion } = parsed;
+    this.#requireLatestClaim(parsed.fence);
     if (scope.kind === 'thread' && !this.#threadExists(scope.id)) throw storeErrors.notFound('thread', scope.id);
     const held = this.#shelf(scope, kind);
-    const shelf = held.documents;
-    const earlier = shelf.get(name) ?? [];
-    const repeated = earlier.find((one) => idempotencyKey !== undefined && one.idempotencyKey === idempotencyKey);
-    if (repeated !== undefined) return withoutText(repeated);
-    const newest = earlier.at(-1)?.version ?? 0;
-    if (ifVersion !== undefined && ifVersion !== newest) throw storeErrors.otherVersion(name, ifVersion, newest);
-    const bytes = Buffer.byteLength(text);
-    this.#refuseBeyondLimits(shelf, kind, { bytes, isNew: newest === 0 });
-    const saved: Version = {
-      scope,
-      kind,
-      name,
-      version: Math.max(newest, newest === 0 ? (held.deleted.get(name) ?? held.floor) : 0) + 1,
-      bytes,
-      about,
-      createdAt: this.#now(),
-      ...present({ expiresAt }),
-      text,
-      idempotencyKey,
-    };
-    shelf.set(name, [...earlier, saved].slice(-this.#limits.versions));
-    held.deleted.delete(name);
-    return withoutText(saved);
+    return this.#once(held, 'save', parsed, () => {
+      const shelf = held.documents;
+      const earlier = shelf.get(name) ?? [];
+      const newest = earlier.at(-1)?.version ?? 0;
+      refuseOtherVersion(name, ifVersion, newest);
+      const bytes = Buffer.byteLength(text);
+      this.#refuseBeyondLimits(shelf, kind, { bytes, isNew: newest === 0 });
+      const saved: StoredDocument = {
+        scope,
+        kind,
+        name,
+        version: Math.max(newest, newest === 0 ? (held.deleted.get(name) ?? held.floor) : 0) + 1,
+        bytes,
+        about,
+        createdAt: this.#now(),
+        ...present({ expiresAt }),
+        text,
+      };
+      shelf.set(name, [...earlier, saved].slice(-this.#limits.versions));
+      held.deleted.delete(name);
+      return withoutText(saved);
+    });
   }
 
   async read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined> {
@@ -123,9 +132,16 @@ export class MemoryDocuments implements DocumentStore {
     return this.#documentVersions(place).map(withoutText).toReversed();
   }
 
-  async delete(place: DocumentPlace): Promise<boolean> {
-    const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
-    return this.#drop(this.#shelf(scope, kind), name);
+  async delete(deletion: DocumentDeletion): Promise<boolean> {
+    const parsed = parseShape(DocumentDeletionSchema, deletion, 'deletion');
+    const { scope, kind, name, ifVersion } = parsed;
+    this.#requireLatestClaim(parsed.fence);
+    if (scope.kind === 'thread' && !this.#threadExists(scope.id)) return false;
+    const shelf = this.#shelf(scope, kind);
+    return this.#once(shelf, 'delete', parsed, () => {
+      refuseOtherVersion(name, ifVersion, shelf.documents.get(name)?.at(-1)?.version ?? 0);
+      return this.#drop(shelf, name);
+    });
   }
 
   async deleteExpired(): Promise<number> {
@@ -155,7 +171,33 @@ export class MemoryDocuments implements DocumentStore {
     }
   }
 
-  #documentVersions(place: DocumentPlace): readonly Version[] {
+  #requireLatestClaim(fence: RunFence | undefined): void {
+    if (fence !== undefined && this.#runEpoch(fence) !== fence.epoch)
+      throw storeErrors.runNotHeld(fence.runId, fence.epoch);
+  }
+
+  /** Makes a change. Returns the result of the first change, without a change, if this one has the same key. */
+  #once<Result extends DocumentInfo | boolean>(
+    { changes }: Shelf,
+    kind: 'save' | 'delete',
+    { name, idempotencyKey }: { readonly name: string; readonly idempotencyKey?: string | undefined },
+    change: () => Result,
+  ): Result {
+    if (idempotencyKey === undefined) return change();
+    for (const [key, { madeAt }] of changes) if (madeAt <= this.#now() - CHANGE_MEMORY_MS) changes.delete(key);
+    const key = changeName(kind, name, idempotencyKey);
+    const repeated = changes.get(key);
+    if (repeated !== undefined) return structuredClone(repeated.result) as Result;
+    const result = change();
+    changes.set(key, { result: structuredClone(result), madeAt: this.#now() });
+    for (const oldest of changes.keys()) {
+      if (changes.size <= this.#limits.changes) break;
+      changes.delete(oldest);
+    }
+    return result;
+  }
+
+  #documentVersions(place: DocumentPlace): readonly StoredDocument[] {
     const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
     return this.#shelf(scope, kind).documents.get(name) ?? [];
   }
@@ -165,7 +207,10 @@ export class MemoryDocuments implements DocumentStore {
     const key = JSON.stringify([kind, scope.kind, scope.id]);
     let shelf = this.#shelves.get(key);
     if (shelf === undefined)
-      this.#shelves.set(key, (shelf = { scope, documents: new Map(), deleted: new Map(), floor: 0 }));
+      this.#shelves.set(
+        key,
+        (shelf = { scope, documents: new Map(), deleted: new Map(), floor: 0, changes: new Map() }),
+      );
     this.#dropExpired(shelf);
     return shelf;
   }
@@ -208,7 +253,11 @@ export class MemoryDocuments implements DocumentStore {
   }
 }
 
-function withoutText({ scope, kind, name, version, bytes, about, createdAt, expiresAt }: Version): DocumentInfo {
+function refuseOtherVersion(name: string, ifVersion: number | undefined, newest: number): void {
+  if (ifVersion !== undefined && ifVersion !== newest) throw storeErrors.otherVersion(name, ifVersion, newest);
+}
+
+function withoutText({ scope, kind, name, version, bytes, about, createdAt, expiresAt }: StoredDocument): DocumentInfo {
   return {
     scope,
     kind,

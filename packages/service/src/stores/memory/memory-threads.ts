@@ -119,6 +119,7 @@ export class MemoryThreads implements ThreadStore {
     if (epoch !== undefined) this.database.fencedRun({ runId, epoch });
     const record = this.database.runs.get(runId);
     if (record === undefined) throw notFound('run', runId);
+    if (record.isCopy) throw storeErrors.eventOfCopy(runId);
     const added = placeEvents(batch, record.events.length, (seq) => record.events[seq]);
     record.events.push(...added);
     if (added.length > 0) this.database.touch(record.run.threadId);
@@ -130,7 +131,11 @@ export class MemoryThreads implements ThreadStore {
   }
 
   async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
-    return pageOfEvents(this.database.runs.get(runId)?.events ?? [], range);
+    const record = this.database.runs.get(runId);
+    const page = pageOfEvents(record?.events ?? [], range);
+    return record?.isCopy === true
+      ? { ...page, events: page.events.map((event) => eventOfRun(event, record.turn)) }
+      : page;
   }
 
   async readItems(threadId: string, query: ItemQuery = {}): Promise<ItemPage> {
@@ -236,10 +241,11 @@ function copyRun(database: MemoryDatabase, { run, turn, events }: RunRecord, { t
   const ids = { runId: newStoreId('run'), turnId: newStoreId('turn'), threadId };
   database.runs.set(ids.runId, {
     run: structuredClone({ ...run, ...ids, workspace }),
-    turn: structuredClone({ ...turn, ...ids }),
+    turn: { ...turn, ...ids },
     position: database.nextPosition(),
     leaseMs: 0,
-    events: events.map((text) => JSON.stringify(eventOfRun(parseEvent(text), ids))),
+    events,
+    isCopy: true,
   });
 }
 

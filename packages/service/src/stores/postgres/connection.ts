@@ -92,9 +92,14 @@ export class PostgresConnection implements Database {
   }
 
   async nextPosition(): Promise<number> {
+    return (await this.nextPositions(1))[0]!;
+  }
+
+  async nextPositions(count: number): Promise<number[]> {
     this.#hasPosition = true;
-    const sql = `WITH held AS MATERIALIZED (SELECT ${lockSql("'positions'")}) SELECT nextval('positions') AS value FROM held`;
-    return (await this.first(sql))!.value as number;
+    const sql = `WITH held AS MATERIALIZED (SELECT ${lockSql("'positions'")})
+      SELECT nextval('positions') AS value FROM held, generate_series(1, CAST(:count AS INTEGER))`;
+    return (await this.all(sql, { count })).map(({ value }) => value as number);
   }
 
   async nextNumber(): Promise<number> {

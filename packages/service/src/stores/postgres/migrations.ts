@@ -27,6 +27,12 @@ export const MIGRATIONS: readonly string[] = [
     instructions TEXT NOT NULL
   );
 
+  CREATE TABLE transcripts (
+    transcript BIGINT PRIMARY KEY,
+    input TEXT NOT NULL,
+    searched TEXT NOT NULL
+  );
+
   CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,
     position BIGINT NOT NULL UNIQUE,
@@ -47,10 +53,13 @@ export const MIGRATIONS: readonly string[] = [
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     error TEXT,
+    transcript BIGINT NOT NULL REFERENCES transcripts ON DELETE CASCADE,
+    bytes BIGINT NOT NULL,
     parked TEXT
   );
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
+  CREATE INDEX runs_of_transcript ON runs (transcript);
   CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
   CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
@@ -59,15 +68,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE probe (only_row BIGINT PRIMARY KEY CHECK (only_row = 1), value BIGINT NOT NULL);
   INSERT INTO probe VALUES (1, 0);
 
-  CREATE TABLE turns (
-    run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
-    thread_id TEXT NOT NULL,
-    input TEXT NOT NULL,
-    searched TEXT NOT NULL
+  CREATE TABLE folded_transcripts (
+    transcript BIGINT PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,
+    items TEXT NOT NULL
   );
-  CREATE INDEX turns_of_thread ON turns (thread_id);
-
-  CREATE TABLE folded_runs (run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE, items TEXT NOT NULL);
 
   CREATE TABLE requests (
     principal TEXT NOT NULL,
@@ -79,11 +83,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX requests_of_run ON requests (run_id);
 
   CREATE TABLE events (
-    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    transcript BIGINT NOT NULL REFERENCES transcripts ON DELETE CASCADE,
     seq BIGINT NOT NULL,
     length BIGINT NOT NULL,
     event TEXT NOT NULL,
-    PRIMARY KEY (run_id, seq)
+    PRIMARY KEY (transcript, seq)
   );
 
   CREATE TABLE approvals (
@@ -203,10 +207,24 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    idempotency_key TEXT,
     text TEXT NOT NULL,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
+
+  CREATE TABLE document_changes (
+    shelf TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    change TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    made_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    PRIMARY KEY (shelf, number),
+    UNIQUE (shelf, change)
+  );
+  CREATE INDEX document_changes_by_time ON document_changes (made_at);
+  CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
   `,
 ];

@@ -24,6 +24,8 @@ export interface Database {
    * higher position, so that a page never skips a row.
    */
   nextPosition(): Promise<number>;
+  /** The next positions, in ascending order. */
+  nextPositions(count: number): Promise<number[]>;
   /** A number that is higher than earlier ones. Transactions may commit in a different order. */
   nextNumber(): Promise<number>;
 }

@@ -3,21 +3,28 @@ import {
   type DocumentKind,
   type DocumentPlace,
   type DocumentScope,
+  type RunFence,
 } from '@toolscript/core/protocol';
 import { present } from '@toolscript/core/internal';
-import type { DocumentInfo, DocumentLimits, StoredDocument } from '@toolscript/core/ports';
+import { CHANGE_MEMORY_MS, type DocumentInfo, type DocumentLimits, type StoredDocument } from '@toolscript/core/ports';
 import { createHash } from 'node:crypto';
 import type { Database, Parameters, Row, Value } from './database.js';
-import { encode, encodeOptional } from './rows.js';
+import { encode, requireLatestClaim } from './rows.js';
 import { storeErrors } from '../store-errors.js';
+import { changeName } from '../store-rules.js';
+
+/** A deletion with checked members. */
+export interface CheckedDeletion extends DocumentPlace {
+  readonly ifVersion: number | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly fence: RunFence | undefined;
+}
 
 /** A draft with checked members. */
-export interface CheckedDocument extends DocumentPlace {
+export interface CheckedDocument extends CheckedDeletion {
   readonly text: string;
   readonly about: Readonly<Record<string, unknown>>;
   readonly expiresAt: number | undefined;
-  readonly ifVersion: number | undefined;
-  readonly idempotencyKey: string | undefined;
 }
 
 export interface DocumentList {
@@ -43,27 +50,26 @@ const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AN
 
 /**
  * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
- * row of `documents` is a name with its newest version; `document_versions` has the texts.
+ * row of `documents` is a name with its newest version; `document_versions` has the texts. `document_changes` has the
+ * results of changes with an idempotency key; a deletion has the number of the version that was the newest, or 0.
  */
 export class DocumentTables {
   constructor(readonly database: Database) {}
 
   save(draft: CheckedDocument, limits: DocumentLimits, now: number): Promise<DocumentInfo> {
     return this.database.write(async () => {
-      const place = { shelf: shelfHash(draft.scope, draft.kind), name: sortable(draft.name) };
-      await this.database.lock(`documents ${place.shelf}`);
+      const place = await this.#begin(draft, now);
       if (draft.scope.kind === 'thread' && !(await this.#isThread(draft.scope.id)))
         throw storeErrors.notFound('thread', draft.scope.id);
-      await this.#emptyExpired('shelf = :shelf AND expires_at <= :now', { shelf: place.shelf, now });
-      const repeated = await this.#savedWith(place, draft.idempotencyKey, now);
-      if (repeated !== undefined) return rowInfo(draft, repeated);
+      const change = changeHash('save', draft);
+      const repeated = await this.#remembered(place.shelf, change, now);
+      if (repeated !== undefined) return rowInfo(draft, { ...repeated, about: encode(draft.about) });
       const { newest, last } = await this.#numbers(place);
-      // defence: documents-compare-and-set
-      if (draft.ifVersion !== undefined && draft.ifVersion !== newest)
-        throw storeErrors.otherVersion(draft.name, draft.ifVersion, newest);
+      refuseOtherVersion(draft, newest);
       const bytes = Buffer.byteLength(draft.text);
       await this.#refuseBeyond(limits, draft.kind, { shelf: place.shelf, bytes, isNew: newest === 0 });
       const saved = await this.#insert(draft, place, { version: last + 1, bytes, versions: limits.versions, now });
+      await this.#remember(draft, place.shelf, change, { ...saved, most: limits.changes });
       await this.#forgetNumbers(draft, place.shelf, limits.documents);
       return saved;
     });
@@ -98,25 +104,39 @@ export class DocumentTables {
     return rows.map((row) => rowInfo(place, row));
   }
 
-  delete({ scope, kind, name }: DocumentPlace, now: number): Promise<boolean> {
+  delete(deletion: CheckedDeletion, { changes: most }: DocumentLimits, now: number): Promise<boolean> {
     return this.database.write(async () => {
-      const place = { shelf: shelfHash(scope, kind), name: sortable(name) };
-      await this.database.lock(`documents ${place.shelf}`);
-      const row = await this.database.first(
-        'SELECT expires_at FROM documents WHERE shelf = :shelf AND name = :name',
-        place,
-      );
-      const rows = await this.#empty('shelf = :shelf AND name = :name', place);
-      return rows > 0 && row !== undefined && (row.expires_at === null || (row.expires_at as number) > now);
+      const place = await this.#begin(deletion, now);
+      if (deletion.scope.kind === 'thread' && !(await this.#isThread(deletion.scope.id))) return false;
+      const change = changeHash('delete', deletion);
+      const repeated = await this.#remembered(place.shelf, change, now);
+      if (repeated !== undefined) return repeated.version !== 0;
+      const { newest } = await this.#numbers(place);
+      refuseOtherVersion(deletion, newest);
+      await this.#empty('shelf = :shelf AND name = :name', { ...place });
+      await this.#remember(deletion, place.shelf, change, { version: newest, bytes: 0, createdAt: now, most });
+      return newest > 0;
     });
   }
 
   deleteExpired(now: number): Promise<number> {
     return this.database.write(async () => {
+      await this.database.run('DELETE FROM document_changes WHERE made_at <= :before', {
+        before: now - CHANGE_MEMORY_MS,
+      });
       const isExpired = `(shelf, name) IN (
         SELECT shelf, name FROM documents WHERE expires_at <= :now ORDER BY expires_at, shelf, name LIMIT :limit)`;
       return this.#emptyExpired(isExpired, { now, limit: MAX_EXPIRED });
     });
+  }
+
+  /** Locks the shelf of a change, and empties its expired documents. */
+  async #begin({ scope, kind, name, fence }: CheckedDeletion, now: number): Promise<Key> {
+    if (fence !== undefined) await requireLatestClaim(this.database, fence);
+    const place = { shelf: shelfHash(scope, kind), name: sortable(name) };
+    await this.database.lock(`documents ${place.shelf}`);
+    await this.#emptyExpired('shelf = :shelf AND expires_at <= :now', { shelf: place.shelf, now });
+    return place;
   }
 
   /**
@@ -142,10 +162,42 @@ export class DocumentTables {
     return (await this.database.first(sql, { threadId })) !== undefined;
   }
 
-  async #savedWith({ shelf, name }: Key, key: string | undefined, now: number): Promise<Row | undefined> {
-    if (key === undefined) return undefined;
-    const sql = `SELECT ${INFO} ${FOUND} AND d.name = :name AND v.idempotency_key = :key`;
-    return this.database.first(sql, { shelf, name, now, key: encode(key) });
+  async #remembered(shelf: string, change: string | undefined, now: number): Promise<Row | undefined> {
+    if (change === undefined) return undefined;
+    const sql = `SELECT version, bytes, made_at AS created_at, expires_at FROM document_changes
+      WHERE shelf = :shelf AND change = :change AND made_at > :before`;
+    return this.database.first(sql, { shelf, change, before: now - CHANGE_MEMORY_MS });
+  }
+
+  /** Remembers the result of a change. Deletes what is known of all but the newest `most` changes of the shelf. */
+  async #remember(
+    { scope, kind }: DocumentPlace,
+    shelf: string,
+    change: string | undefined,
+    {
+      version,
+      bytes,
+      createdAt,
+      expiresAt = null,
+      most,
+    }: Pick<DocumentInfo, 'version' | 'bytes' | 'createdAt'> & { expiresAt?: number | null | undefined; most: number },
+  ): Promise<void> {
+    if (change === undefined) return;
+    const sql = 'SELECT coalesce(max(number), 0) + 1 AS number FROM document_changes WHERE shelf = :shelf';
+    const { number } = (await this.database.first(sql, { shelf })) as Readonly<{ number: number }>;
+    await this.database.run(
+      'DELETE FROM document_changes WHERE shelf = :shelf AND (number <= :last OR change = :change)',
+      {
+        shelf,
+        change,
+        last: number - most,
+      },
+    );
+    const { threadId } = columnsOf(scope, kind);
+    // defence: changes-outlive-documents
+    await this.database.insert('document_changes', [
+      [shelf, number, change, threadId, version, bytes, createdAt, expiresAt],
+    ]);
   }
 
   /** `newest`: the newest stored version; 0 if there is none. `last`: the last number that the name has had. */
@@ -203,7 +255,7 @@ export class DocumentTables {
     { shelf, name }: Key,
     { version, bytes, versions, now }: { version: number; bytes: number; versions: number; now: number },
   ): Promise<DocumentInfo> {
-    const { scope, kind, about, idempotencyKey, text } = draft;
+    const { scope, kind, about, text } = draft;
     const expiresAt = draft.expiresAt ?? null;
     const change = { shelf, name, version, expiresAt };
     await this.database.run(
@@ -214,8 +266,7 @@ export class DocumentTables {
         ...columnsOf(scope, kind),
       },
     );
-    const key = encodeOptional(idempotencyKey);
-    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, key, encode(text)];
+    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, encode(text)];
     await this.database.insert('document_versions', [row]);
     const oldest = { shelf, name, oldest: version - versions };
     await this.database.run(
@@ -255,11 +306,24 @@ export async function copyDocuments(database: Database, from: string, to: string
     );
     await database.run(
       `INSERT INTO document_versions
-      SELECT :target, name, version, bytes, about, created_at, expires_at, idempotency_key, text
+      SELECT :target, name, version, bytes, about, created_at, expires_at, text
       FROM document_versions WHERE shelf = :source AND created_at <= :until`,
       { source, target, until },
     );
   }
+}
+
+function refuseOtherVersion({ name, ifVersion }: CheckedDeletion, newest: number): void {
+  // defence: documents-compare-and-set
+  if (ifVersion !== undefined && ifVersion !== newest) throw storeErrors.otherVersion(name, ifVersion, newest);
+}
+
+/** The hash that names a change of a document by its idempotency key. Undefined for a change without a key. */
+function changeHash(kind: 'save' | 'delete', { name, idempotencyKey }: CheckedDeletion): string | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  return createHash('sha256')
+    .update(changeName(kind, name, idempotencyKey))
+    .digest('hex');
 }
 
 /** The columns of a document's key. */

@@ -125,7 +125,12 @@ export class LibsqlDatabase implements Database {
   async lock(): Promise<void> {}
 
   async nextPosition(): Promise<number> {
-    return this.#all('UPDATE counter SET value = value + 1 RETURNING value', {})[0]!.value as number;
+    return this.#lastPosition(1);
+  }
+
+  async nextPositions(count: number): Promise<number[]> {
+    const last = this.#lastPosition(count);
+    return Array.from({ length: count }, (_, index) => last - count + index + 1);
   }
 
   nextNumber(): Promise<number> {
@@ -155,6 +160,11 @@ export class LibsqlDatabase implements Database {
 
   #all(sql: string, parameters: Parameters): Row[] {
     return this.#statement(sql).all(parameters) as Row[];
+  }
+
+  /** Takes as many positions, and returns the last one. */
+  #lastPosition(count: number): number {
+    return this.#all('UPDATE counter SET value = value + :count RETURNING value', { count })[0]!.value as number;
   }
 
   #statement(sql: string): Libsql.Statement {

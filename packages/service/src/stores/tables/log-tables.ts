@@ -64,7 +64,7 @@ export class LogTables {
       const { runId } = batch;
       await this.#fence(runId, epoch);
       const { nextSeq, isEnded } = rowPosition((await this.#find(runId))!);
-      const { added } = await addEvents(this.database, 'log_events', batch, nextSeq);
+      const { added } = await addEvents(this.database, logOf(batch.runId), batch, nextSeq);
       if (added === 0) return nextSeq;
       refuseAfterEnd(batch, isEnded);
       await this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
@@ -81,7 +81,7 @@ export class LogTables {
       const row = await this.#find(range.runId);
       const from = Math.max(range.from ?? 0, (row?.first_seq as number | undefined) ?? 0);
       return {
-        ...(await readEvents(this.database, 'log_events', { ...range, from })),
+        ...(await readEvents(this.database, logOf(range.runId), { ...range, from })),
         position: row && rowPosition(row),
       };
     });
@@ -219,7 +219,7 @@ export class LogTables {
       RETURNING next_seq, attempts`,
       { name: encode(group), runId, token, leaseMs, expiresAt: now + leaseMs },
     ))!;
-    const { texts } = await readEvents(this.database, 'log_events', { runId, from: row.next_seq as number, limit });
+    const { texts } = await readEvents(this.database, logOf(runId), { from: row.next_seq as number, limit });
     return { group, runId, token, attempt: row.attempts as number, texts };
   }
 
@@ -252,4 +252,8 @@ function rowDeadLetter(row: Row): DeadLetter {
     seq: row.next_seq as number,
     reason: JSON.parse(row.reason as string) as string,
   };
+}
+
+function logOf(runId: string) {
+  return { table: 'log_events', key: runId } as const;
 }

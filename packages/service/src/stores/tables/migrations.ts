@@ -4,6 +4,9 @@
  *
  * External texts are stored as JSON text, which represents every string, including NUL and lone surrogates. A position
  * comes from one counter, so that the order of changes does not depend on a clock.
+ *
+ * A transcript is the input and the events of a run; its number is the position of that run. A branch does not copy
+ * transcripts: its runs refer to those of the runs that they copy. A transcript is deleted with its last run.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -30,6 +33,12 @@ export const MIGRATIONS: readonly string[] = [
     instructions TEXT NOT NULL
   ) STRICT;
 
+  CREATE TABLE transcripts (
+    transcript INTEGER PRIMARY KEY,
+    input TEXT NOT NULL,
+    searched TEXT NOT NULL
+  ) STRICT;
+
   CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,
     position INTEGER NOT NULL UNIQUE,
@@ -50,10 +59,13 @@ export const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     error TEXT,
+    transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
+    bytes INTEGER NOT NULL,
     parked TEXT
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
+  CREATE INDEX runs_of_transcript ON runs (transcript);
   CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
   CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
@@ -62,15 +74,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
   INSERT INTO probe VALUES (1, 0);
 
-  CREATE TABLE turns (
-    run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
-    thread_id TEXT NOT NULL,
-    input TEXT NOT NULL,
-    searched TEXT NOT NULL
+  CREATE TABLE folded_transcripts (
+    transcript INTEGER PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,
+    items TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX turns_of_thread ON turns (thread_id);
-
-  CREATE TABLE folded_runs (run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE, items TEXT NOT NULL) STRICT;
 
   CREATE TABLE requests (
     principal TEXT NOT NULL,
@@ -82,11 +89,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX requests_of_run ON requests (run_id);
 
   CREATE TABLE events (
-    run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
     seq INTEGER NOT NULL,
     length INTEGER NOT NULL,
     event TEXT NOT NULL,
-    PRIMARY KEY (run_id, seq)
+    PRIMARY KEY (transcript, seq)
   ) STRICT;
 
   CREATE TABLE approvals (
@@ -159,10 +166,24 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    idempotency_key TEXT,
     text TEXT NOT NULL,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+
+  CREATE TABLE document_changes (
+    shelf TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    change TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    made_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (shelf, number),
+    UNIQUE (shelf, change)
+  ) STRICT;
+  CREATE INDEX document_changes_by_time ON document_changes (made_at);
+  CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
   `,
 ];

@@ -139,12 +139,31 @@ export function lockThread(database: Database, threadId: string): Promise<Row | 
   });
 }
 
+/** Whether a branch has made the run as a copy: its transcript is that of another run. */
+export function isCopy(row: Row): boolean {
+  return row.transcript !== row.position;
+}
+
+export async function transcriptInput(database: Database, transcript: Value): Promise<Value> {
+  const sql = 'SELECT input FROM transcripts WHERE transcript = :transcript';
+  return (await database.first(sql, { transcript }))!.input!;
+}
+
 /** Locks the run. Throws a `StaleEpochError` for a writer that does not hold the run. */
 export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
   const row = await lockRun(database, runId);
   // defence: only-the-holder-writes
   if (row?.epoch === epoch && row.state === 'running') return row;
   throw storeErrors.runNotHeld(runId, epoch);
+}
+
+/**
+ * Locks the run. Throws a `StaleEpochError` if the run was claimed again or deleted. A task of the run may write after
+ * the run has ended.
+ */
+export async function requireLatestClaim(database: Database, { runId, epoch }: RunFence): Promise<void> {
+  // defence: only-the-latest-claim-changes-documents
+  if ((await lockRun(database, runId))?.epoch !== epoch) throw storeErrors.runNotHeld(runId, epoch);
 }
 
 /** Records that the thread has changed, and has `added` more bytes. */

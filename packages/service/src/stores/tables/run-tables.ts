@@ -17,6 +17,7 @@ import {
   rowRun,
   touchThread,
   runTurn,
+  transcriptInput,
 } from './rows.js';
 import { RunClaims } from './run-claims.js';
 import { insertThread } from './thread-rows.js';
@@ -217,9 +218,15 @@ export class RunTables {
 
   async #insert(draft: ParsedDraft, threadId: string, now: number): Promise<Row> {
     const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, input } = draft;
+    const position = await this.database.nextPosition();
+    const transcript = { position, input: encode(input), searched: searchText(inputText(input)) };
+    await this.database.run('INSERT INTO transcripts VALUES (:position, :input, :searched)', transcript);
+    const bytes = transcript.input.length;
     const row = (await this.database.first(
-      `INSERT INTO runs (run_id, position, thread_id, turn_id, principal, workspace, state, reason, epoch, options, created_at, updated_at)
-      SELECT :runId, :position, thread_id, :turnId, :principal, workspace, 'queued', 'new', 0, :options, :now, :now
+      `INSERT INTO runs (run_id, position, thread_id, turn_id, principal, workspace, state, reason, epoch, options,
+        created_at, updated_at, transcript, bytes)
+      SELECT :runId, :position, thread_id, :turnId, :principal, workspace, 'queued', 'new', 0, :options,
+        :now, :now, :position, :bytes
       FROM threads WHERE thread_id = :threadId RETURNING *`,
       {
         runId,
@@ -227,13 +234,12 @@ export class RunTables {
         threadId,
         principal: encode(principal),
         options: encode(options),
-        position: await this.database.nextPosition(),
+        position,
+        bytes,
         now,
       },
     ))!;
-    const turn = { runId, threadId, input: encode(input), searched: searchText(inputText(input)) };
-    await this.database.run('INSERT INTO turns VALUES (:runId, :threadId, :input, :searched)', turn);
-    await touchThread(this.database, threadId, now, turn.input.length);
+    await touchThread(this.database, threadId, now, bytes);
     return row;
   }
 
@@ -250,8 +256,7 @@ export class RunTables {
 
   async #withTurn(row: Row): Promise<{ run: Run; turn: CreatedRun['turn'] }> {
     const run = rowRun(row);
-    const turn = (await this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId: run.runId }))!;
-    return { run, turn: runTurn(run, turn.input) };
+    return { run, turn: runTurn(run, await transcriptInput(this.database, row.transcript!)) };
   }
 
   async #decidedApprovals(runId: string): Promise<Approval[]> {

@@ -1,10 +1,8 @@
-import type { BranchPoint, NewThread, RunState, StorageBounds, StreamEvent, Thread } from '@toolscript/core/protocol';
+import type { BranchPoint, NewThread, RunState, StorageBounds, Thread } from '@toolscript/core/protocol';
 import { isFinalRunState, present } from '@toolscript/core/internal';
 import type { Database, Row } from './database.js';
 import { copyDocuments } from './document-tables.js';
-import { insertEvents } from './event-tables.js';
 import { encode, encodeOptional, lockThread, refuseFullStorage, rowThread } from './rows.js';
-import { eventOfRun } from '../event-batches.js';
 import { storeErrors } from '../store-errors.js';
 import { newStoreId, searchText } from '../store-rules.js';
 
@@ -39,7 +37,7 @@ export async function insertThread(
   const instructions =
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
   await database.run(instructions, { threadId, from: branch.source.threadId });
-  for (const run of branch.runs) await copyRun(database, run, threadId);
+  await copyRuns(database, branch.runs, { threadId, workspace: encode(workspace) });
   await copyDocuments(database, branch.source.threadId, threadId, branch.createdAt);
   return threadId;
 }
@@ -69,49 +67,46 @@ async function branchAt(database: Database, principal: string, { threadId, turnI
   return { source: rowThread(source!), runs, createdAt: here.created_at as number };
 }
 
-/** The bytes that a branch copies. */
+/** The bytes with which a branch begins. */
 async function branchBytes(
   database: Database,
   { source, runs, createdAt }: Awaited<ReturnType<typeof branchAt>>,
 ): Promise<number> {
-  const last = (runs.at(-1)?.position as number | undefined) ?? 0;
   const row = await database.first(
-    `SELECT CAST(
-      (SELECT coalesce(sum(length), 0) FROM events JOIN runs ON runs.run_id = events.run_id
-        WHERE runs.thread_id = :threadId AND position <= :last)
-      + (SELECT coalesce(sum(length(input)), 0) FROM turns JOIN runs ON runs.run_id = turns.run_id
-        WHERE runs.thread_id = :threadId AND position <= :last)
-      + (SELECT coalesce(sum(v.bytes), 0) FROM documents d
-        JOIN document_versions v ON v.shelf = d.shelf AND v.name = d.name
-        WHERE d.thread_id = :threadId AND v.created_at <= :createdAt)
-    AS BIGINT) AS bytes`,
-    { threadId: source.threadId, last, createdAt },
+    `SELECT CAST(coalesce(sum(v.bytes), 0) AS BIGINT) AS bytes FROM documents d
+    JOIN document_versions v ON v.shelf = d.shelf AND v.name = d.name
+    WHERE d.thread_id = :threadId AND v.created_at <= :createdAt`,
+    { threadId: source.threadId, createdAt },
   );
-  return row!.bytes as number;
+  return runs.reduce((sum, { bytes }) => sum + (bytes as number), row!.bytes as number);
 }
 
-async function copyRun(database: Database, run: Row, threadId: string): Promise<void> {
-  const from = run.run_id as string;
-  const ids = { runId: newStoreId('run'), turnId: newStoreId('turn'), threadId };
-  const { runId } = ids;
-  await database.run(
-    `INSERT INTO runs SELECT :runId, :position, threads.thread_id, :turnId, threads.principal, threads.workspace,
-      state, reason, epoch, options, owner, lease_ms, lease_expires_at, left_by, deaths, cancel_requested_at,
-      runs.created_at, runs.updated_at, error, parked
-    FROM runs, threads WHERE run_id = :from AND threads.thread_id = :threadId`,
-    { ...ids, from, position: await database.nextPosition() },
-  );
-  const turn = 'INSERT INTO turns SELECT :runId, :threadId, input, searched FROM turns WHERE run_id = :from';
-  await database.run(turn, { runId, threadId, from });
-  await database.run('INSERT INTO folded_runs SELECT :runId, items FROM folded_runs WHERE run_id = :from', {
-    runId,
-    from,
+/** Copies the rows of runs, in the order of the columns. The copies share the transcripts. */
+async function copyRuns(
+  database: Database,
+  runs: readonly Row[],
+  thread: { readonly threadId: string; readonly workspace: string },
+): Promise<void> {
+  const positions = await database.nextPositions(runs.length);
+  const copies = runs.map((run, index): Row => {
+    const ids = { run_id: newStoreId('run'), position: positions[index]!, turn_id: newStoreId('turn') };
+    return { ...run, ...ids, thread_id: thread.threadId, workspace: thread.workspace };
   });
-  const events = await database.all('SELECT seq, event FROM events WHERE run_id = :from', { from });
-  const copies = events.map(({ seq, event }) => [seq as number, copiedEvent(event as string, ids)] as const);
-  await insertEvents(database, 'events', runId, copies);
+  await database.insert(
+    'runs',
+    copies.map((copy) => Object.values(copy)),
+  );
 }
 
-function copiedEvent(event: string, ids: Parameters<typeof eventOfRun>[1]): string {
-  return encode(eventOfRun(JSON.parse(event) as StreamEvent, ids));
+/** Deletes the transcripts that only runs of this thread have, with their events and these runs. */
+export async function deleteTranscripts(database: Database, threadId: string): Promise<void> {
+  const ofThread = 'transcript IN (SELECT transcript FROM runs WHERE thread_id = :threadId)';
+  // If two threads are deleted at the same time, the second deletion sees the effect of the first one.
+  const lock = `SELECT 1 FROM transcripts WHERE ${ofThread} ORDER BY transcript ${database.dialect.forUpdate}`;
+  await database.all(lock, { threadId });
+  await database.run(
+    `DELETE FROM transcripts WHERE ${ofThread} AND NOT EXISTS (
+      SELECT 1 FROM runs WHERE runs.transcript = transcripts.transcript AND runs.thread_id <> :threadId)`,
+    { threadId },
+  );
 }

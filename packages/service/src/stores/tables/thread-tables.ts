@@ -10,22 +10,25 @@ import type {
 } from '@toolscript/core/protocol';
 import { isFinalRunState } from '@toolscript/core/internal';
 import { endsRun } from '@toolscript/core/stream';
-import type { DecidedApproval, ThreadDraft, ThreadInstructions } from '@toolscript/core/ports';
+import type { DecidedApproval, EventRange, RunIdentity, ThreadDraft, ThreadInstructions } from '@toolscript/core/ports';
 import { ApprovalTables } from './approval-tables.js';
-import type { Database, Row } from './database.js';
+import type { Database, Row, Value } from './database.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
 import {
   rowApproval,
   conditions,
   encode,
+  findRun,
   heldRun,
+  isCopy,
   lockRun,
   lockThread,
   THREAD_COLUMNS,
   rowThread,
   touchThread,
+  transcriptInput,
 } from './rows.js';
-import { insertThread } from './thread-rows.js';
+import { deleteTranscripts, insertThread } from './thread-rows.js';
 import type { EventBatch } from '../event-batches.js';
 import { storeErrors } from '../store-errors.js';
 import { searchText } from '../store-rules.js';
@@ -44,6 +47,11 @@ export interface FoldedTurn {
   readonly state: RunState;
   readonly createdAt: number;
   readonly items: string;
+}
+
+/** A page of the events of a run. `copiedTo`: the run, if a branch has made it as a copy; the events name the original. */
+interface TranscriptPage extends TextPage {
+  readonly copiedTo: RunIdentity | undefined;
 }
 
 /** A page ends when the items of its turns reach this number of UTF-16 units. */
@@ -82,7 +90,8 @@ export class ThreadTables {
     const rows = await this.database.all(
       `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after
         AND (:searched IS NULL OR ${contains('threads.searched')} OR EXISTS (
-          SELECT 1 FROM turns WHERE turns.thread_id = threads.thread_id AND ${contains('turns.searched')}))
+          SELECT 1 FROM runs JOIN transcripts USING (transcript)
+          WHERE runs.thread_id = threads.thread_id AND ${contains('transcripts.searched')}))
       ORDER BY changed DESC LIMIT :limit`,
       { ...parameters, searched: searched ?? null, after, limit: limit + 1 },
     );
@@ -109,6 +118,7 @@ export class ThreadTables {
     return this.database.write(async () => {
       const thread = await lockThread(this.database, threadId);
       const runs = await this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
+      await deleteTranscripts(this.database, threadId);
       await this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
       const runIds = runs.map((row) => row.run_id as string);
       return { runIds, principal: thread && (JSON.parse(thread.principal as string) as string) };
@@ -151,22 +161,33 @@ export class ThreadTables {
           ? lockRun(this.database, runId)
           : heldRun(this.database, { runId, epoch }));
         if (row === undefined) throw storeErrors.notFound('run', runId);
-        const nextSeq = await eventCount(this.database, runId);
-        const { added, length } = await addEvents(this.database, 'events', batch, nextSeq);
-        if (added > 0) await touchThread(this.database, row.thread_id as string, now, length);
-        if (added > 0) await this.database.run('DELETE FROM folded_runs WHERE run_id = :runId', { runId });
+        if (isCopy(row)) throw storeErrors.eventOfCopy(runId);
+        const transcript = row.transcript as number;
+        const nextSeq = await eventCount(this.database, transcript);
+        const { added, length } = await addEvents(this.database, { table: 'events', key: transcript }, batch, nextSeq);
+        if (added === 0) return nextSeq;
+        await this.database.run('UPDATE runs SET bytes = bytes + :length WHERE run_id = :runId', { runId, length });
+        await touchThread(this.database, row.thread_id as string, now, length);
+        await this.database.run('DELETE FROM folded_transcripts WHERE transcript = :transcript', { transcript });
         return nextSeq + added;
       },
       { flush: false },
     );
   }
 
-  nextSeq(runId: string): Promise<number> {
-    return eventCount(this.database, runId);
+  async nextSeq(runId: string): Promise<number> {
+    const row = await findRun(this.database, runId);
+    return row === undefined ? 0 : eventCount(this.database, row.transcript!);
   }
 
-  readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<TextPage> {
-    return this.database.read(() => readEvents(this.database, 'events', range));
+  readEvents(runId: string, range: EventRange): Promise<TranscriptPage> {
+    return this.database.read(async () => {
+      const row = await findRun(this.database, runId);
+      if (row === undefined) return { texts: [], next: undefined, copiedTo: undefined };
+      const page = await readEvents(this.database, { table: 'events', key: row.transcript! }, range);
+      const names = { runId, threadId: row.thread_id as string, turnId: row.turn_id as string };
+      return { ...page, copiedTo: isCopy(row) ? names : undefined };
+    });
   }
 
   async readItems(
@@ -212,32 +233,39 @@ export class ThreadTables {
   async #runFold(row: Row): Promise<Fold> {
     const runId = row.run_id as string;
     const state = row.state as RunState;
-    const known = await this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId });
+    const transcript = row.transcript!;
+    const kept = 'SELECT items FROM folded_transcripts WHERE transcript = :transcript';
+    const known = await this.database.first(kept, { transcript });
     const fold =
-      known === undefined ? await this.#fold(runId) : { items: known.items as string, eventCount: 0, isEnded: false };
+      known === undefined
+        ? await this.#fold(transcript)
+        : { items: known.items as string, eventCount: 0, isEnded: false };
     const { items, eventCount, isEnded } = fold;
     const names = { turnId: row.turn_id as string, runId, state, createdAt: row.created_at as number };
-    return { turn: { ...names, items }, eventCount, isNewAndFinal: isEnded && isFinalRunState(state) };
+    return { turn: { ...names, items }, transcript, eventCount, isNewAndFinal: isEnded && isFinalRunState(state) };
   }
 
-  async #fold(runId: string): Promise<{ items: string; eventCount: number; isEnded: boolean }> {
-    const turn = (await this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId }))!;
-    const rows = await this.database.all('SELECT event FROM events WHERE run_id = :runId ORDER BY seq', { runId });
+  async #fold(transcript: Value): Promise<{ items: string; eventCount: number; isEnded: boolean }> {
+    const input = await transcriptInput(this.database, transcript);
+    const sql = 'SELECT event FROM events WHERE transcript = :transcript ORDER BY seq';
+    const rows = await this.database.all(sql, { transcript });
     const events = rows.map(({ event }) => JSON.parse(event as string) as StreamEvent);
-    const items = encode(runItems(JSON.parse(turn.input as string) as OutputItem[], events));
+    const items = encode(runItems(JSON.parse(input as string) as OutputItem[], events));
     const last = events.at(-1);
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
-  /** Stores folds. Skips a run if it was deleted, or if it received an event, after the fold. */
+  /** Stores folds. Skips a transcript if it was deleted, or if it received an event, after the fold. */
   #keepFolds(folds: readonly Fold[]): Promise<void> {
-    const keep = async ({ turn: { runId, items }, eventCount }: Fold) => {
-      await lockRun(this.database, runId);
+    const { forUpdate } = this.database.dialect;
+    const keep = async ({ turn: { items }, transcript, eventCount }: Fold) => {
+      // Only the run that the transcript is of receives events. A writer of events has locked this run.
+      await this.database.first(`SELECT 1 FROM runs WHERE position = :transcript ${forUpdate}`, { transcript });
       await this.database.run(
-        `INSERT INTO folded_runs
-        SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount
+        `INSERT INTO folded_transcripts
+        SELECT :transcript, :items WHERE (SELECT max(seq) + 1 FROM events WHERE transcript = :transcript) = :eventCount
         ON CONFLICT DO NOTHING`,
-        { runId, items, eventCount },
+        { transcript, items, eventCount },
       );
     };
     return this.database.write(
@@ -251,6 +279,7 @@ export class ThreadTables {
 
 interface Fold {
   readonly turn: FoldedTurn;
+  readonly transcript: Value;
   readonly eventCount: number;
   /** Whether the run has a final state, and the table lacks its fold. */
   readonly isNewAndFinal: boolean;

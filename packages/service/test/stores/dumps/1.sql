@@ -19,6 +19,11 @@ CREATE TABLE instructions (
   thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
   instructions TEXT NOT NULL
   ) STRICT;
+CREATE TABLE transcripts (
+  transcript INTEGER PRIMARY KEY,
+  input TEXT NOT NULL,
+  searched TEXT NOT NULL
+  ) STRICT;
 CREATE TABLE runs (
   run_id TEXT PRIMARY KEY,
   position INTEGER NOT NULL UNIQUE,
@@ -39,23 +44,22 @@ CREATE TABLE runs (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   error TEXT,
+  transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
+  bytes INTEGER NOT NULL,
   parked TEXT
   ) STRICT;
 CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
 CREATE INDEX runs_of_state ON runs (state, position);
 CREATE INDEX runs_of_thread ON runs (thread_id, position);
+CREATE INDEX runs_of_transcript ON runs (transcript);
 CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
 CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
 CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
 CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
-CREATE TABLE turns (
-  run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
-  thread_id TEXT NOT NULL,
-  input TEXT NOT NULL,
-  searched TEXT NOT NULL
+CREATE TABLE folded_transcripts (
+  transcript INTEGER PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,
+  items TEXT NOT NULL
   ) STRICT;
-CREATE INDEX turns_of_thread ON turns (thread_id);
-CREATE TABLE folded_runs (run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE, items TEXT NOT NULL) STRICT;
 CREATE TABLE requests (
   principal TEXT NOT NULL,
   key TEXT NOT NULL,
@@ -65,11 +69,11 @@ CREATE TABLE requests (
   ) STRICT;
 CREATE INDEX requests_of_run ON requests (run_id);
 CREATE TABLE events (
-  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
   seq INTEGER NOT NULL,
   length INTEGER NOT NULL,
   event TEXT NOT NULL,
-  PRIMARY KEY (run_id, seq)
+  PRIMARY KEY (transcript, seq)
   ) STRICT;
 CREATE TABLE approvals (
   approval_id TEXT PRIMARY KEY,
@@ -136,25 +140,39 @@ CREATE TABLE document_versions (
   about TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  idempotency_key TEXT,
   text TEXT NOT NULL,
   PRIMARY KEY (shelf, name, version),
   FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+CREATE TABLE document_changes (
+  shelf TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  change TEXT NOT NULL,
+  thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  made_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  PRIMARY KEY (shelf, number),
+  UNIQUE (shelf, change)
+  ) STRICT;
+CREATE INDEX document_changes_by_time ON document_changes (made_at);
+CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
 INSERT INTO counter VALUES (1, 8);
 INSERT INTO threads VALUES ('thr_1', '"ada"', '"a\u0000title"', '"/w"', '"coder"', 1750000000000, 1750000000000, 8, 'a�title', NULL, 0);
 INSERT INTO instructions VALUES ('thr_1', '{"agentId":"coder","model":"m","system":"be brief"}');
 INSERT INTO probe VALUES (1, 0);
-INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, NULL);
-INSERT INTO turns VALUES ('run_1', 'thr_1', '[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]', 'pay "ada" 1 €');
+INSERT INTO transcripts VALUES (2, '[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]', 'pay "ada" 1 €');
+INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478, NULL);
 INSERT INTO requests VALUES ('"ada"', '"key"', '8ad23f101a06e01b23621e53e226549741614126e422a871f7475db5cd3620be', 'run_1');
-INSERT INTO events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
-INSERT INTO events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
+INSERT INTO events VALUES (2, 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
+INSERT INTO events VALUES (2, 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO approvals VALUES ('apr_1', 7, 'run_1', 'thr_1', '"ada"', '{"approvalId":"apr_1","callId":"call_1","tool":"pay","input":{},"inputJson":"{}","effect":"write","rendered":"pay"}', 1750000000000, NULL, 'pending', NULL, NULL, NULL);
 INSERT INTO log_runs VALUES ('run_1', 5, 1, 2, 0, 0);
 INSERT INTO log_events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
 INSERT INTO documents VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 'thread', '"thr_1"', 'file', 'thr_1', 2, NULL);
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"key"', '"one"');
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, NULL, '"a\u0000two"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"one"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, '"a\u0000two"');
+INSERT INTO document_changes VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', 1, '3cfc68e43d04b48a98a0f1ec46d50b4af7708c0cdd53588117d1e510f6bdb048', 'thr_1', 1, 3, 1750000000000, 1750000000005);

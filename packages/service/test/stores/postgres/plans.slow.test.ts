@@ -94,7 +94,7 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
 
   it('that reads and appends events', async () => {
     const { texts } = await expectIndexes((connection) =>
-      tablesOver(connection).threads.readEvents({ runId: 'run_7', from: 5 }),
+      tablesOver(connection).threads.readEvents('run_7', { from: 5 }),
     );
     expect(texts).toHaveLength(15);
     const batch = { runId: 'run_7', firstSeq: 20, endIndex: -1, texts: ['{"seq":20}'] };

@@ -1,3 +1,8 @@
+/** The positions of the first runs, above those of the sequence. */
+const FIRST = 1_000_000_000;
+const FIRST_QUEUED = 2_000_000_000;
+const ADVANCE = "SELECT setval('positions', 3000000000 + nextval('positions'))";
+
 /**
  * The statements that fill the tables of a schema as ended runs leave them: two runs of each thread, with a text of many
  * deltas. Every hundredth run is suspended with an approval.
@@ -11,17 +16,17 @@ export function fillTables({ threads, eventsPerRun, principals }) {
   return [
     `INSERT INTO threads SELECT 'thr_' || thread, to_json('p' || thread % ${principals})::text, '"A title"', '""', NULL, 1, 1,
       nextval('positions'), 'a title', NULL, 0 FROM generate_series(0, ${threads - 1}) AS thread`,
-    `INSERT INTO runs SELECT 'run_' || run, nextval('positions'), 'thr_' || run / 2, 'turn_' || run,
-      to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
-      '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL FROM generate_series(0, ${2 * threads - 1}) AS run`,
-    `INSERT INTO turns SELECT 'run_' || run, 'thr_' || run / 2,
+    `INSERT INTO transcripts SELECT ${FIRST} + run,
       '[{"type":"message","id":"item_u","role":"user","content":"Hello"}]', 'hello'
       FROM generate_series(0, ${2 * threads - 1}) AS run`,
+    `INSERT INTO runs SELECT 'run_' || run, ${FIRST} + run, 'thr_' || run / 2, 'turn_' || run,
+      to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
+      '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST} + run, 0 FROM generate_series(0, ${2 * threads - 1}) AS run`,
     `INSERT INTO approvals SELECT 'apr_' || run, nextval('positions'), 'run_' || run, 'thr_' || run / 2,
       to_json('p' || run / 2 % ${principals})::text, '{}', 1, NULL, CASE WHEN ${isWaiting} THEN 'pending' ELSE 'approved' END,
       NULL, NULL, NULL FROM generate_series(0, ${2 * threads - 1}, 10) AS run`,
-    `INSERT INTO events SELECT run_id, seq, length(event), event FROM (
-      SELECT 'run_' || run AS run_id, seq, json_build_object('event_id', 'evt_' || run || '_' || seq, 'run_id', 'run_' || run,
+    `INSERT INTO events SELECT ${FIRST} + run, seq, length(event), event FROM (
+      SELECT run, seq, json_build_object('event_id', 'evt_' || run || '_' || seq, 'run_id', 'run_' || run,
         'thread_id', 'thr_' || run / 2, 'turn_id', 'turn_' || run, 'seq', seq, 'timestamp', 1750000000000 + seq,
         'payload', CASE seq
           WHEN 0 THEN '{"type":"response_start"}'::json
@@ -33,6 +38,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
     `INSERT INTO scripts SELECT 'scr_' || script, 1, '""', 0, 0, CASE WHEN script % 2 = 0 THEN 'suspended' ELSE 'ended' END,
       to_json('thr_' || script)::text, to_json('run_' || script)::text, to_json('p' || script % ${principals})::text, '{"state":"suspended"}', NULL, 0, 0, 1, NULL,
       script FROM generate_series(0, ${threads - 1}) AS script`,
+    ADVANCE,
     'ANALYZE',
   ];
 }
@@ -49,9 +55,10 @@ export function fillQueue({ noisy, quiet }) {
   const all = `generate_series(0, ${noisy + quiet - 1}) AS run`;
   return [
     `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL, 0 FROM ${all}`,
-    `INSERT INTO runs SELECT 'run_q' || run, nextval('positions'), 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
-      'new', 0, '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL FROM ${all}`,
-    `INSERT INTO turns SELECT 'run_q' || run, 'thr_q' || run, '[]', '' FROM ${all}`,
+    `INSERT INTO transcripts SELECT ${FIRST_QUEUED} + run, '[]', '' FROM ${all}`,
+    `INSERT INTO runs SELECT 'run_q' || run, ${FIRST_QUEUED} + run, 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
+      'new', 0, '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST_QUEUED} + run, 0 FROM ${all}`,
+    ADVANCE,
     'ANALYZE',
   ];
 }
