@@ -48,6 +48,8 @@ export const RunSchema = z.strictObject({
   leaseExpiresAt: TimeSchema.optional(),
   /** The first holder that has left the run unfinished since the run was created or suspended. */
   leftBy: z.string().optional(),
+  /** Present if a branch has made the run as a copy of another one. */
+  isCopy: z.literal(true).optional(),
   /** The number of holders that died since the run was created or suspended, or made progress. Absent: none. */
   deaths: z.number().int().min(1).optional(),
   /** The reason why the run waits until an operator resumes it. Present only in the state `suspended`. */

@@ -34,6 +34,8 @@ export const storeErrors = Object.freeze({
     new ThreadBusyError(
       `The turn ${turnId} has not ended. Decide its approvals or stop it, then create the branch again`,
     ),
+  runNotOpened: (runId: string) =>
+    new EventOrderError(`The log does not know the run ${runId}. Open the run under its epoch, then publish again`),
   runNotHeld: (runId: string, epoch: number) =>
     new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
   otherVersion: (name: string, expected: number, newest: number) =>

@@ -37,7 +37,6 @@ export interface RunRecord {
   leaseMs: number;
   /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
-  readonly isCopy: boolean;
 }
 
 export interface ApprovalRecord {

@@ -307,7 +307,6 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
     position: database.nextPosition(),
     leaseMs: 0,
     events: [],
-    isCopy: false,
   };
 }
 

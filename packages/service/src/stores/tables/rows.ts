@@ -54,6 +54,7 @@ export function rowRun(row: Row): Run {
     ...optional('owner', row.owner, decode),
     ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
     ...optional('leftBy', row.left_by, decode),
+    ...(isCopy(row) ? { isCopy: true } : {}),
     ...(row.deaths === 0 ? {} : { deaths: row.deaths as number }),
     ...optional('parked', row.parked, decode),
     ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),

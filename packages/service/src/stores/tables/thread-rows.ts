@@ -1,6 +1,6 @@
 import type { BranchPoint, NewThread, RunState, StorageBounds, Thread } from '@toolscript/core/protocol';
 import { isFinalRunState, present } from '@toolscript/core/internal';
-import type { Database, Row } from './database.js';
+import type { Database, Row, Value } from './database.js';
 import { copyDocuments } from './document-tables.js';
 import { encode, encodeOptional, lockThread, refuseFullStorage, rowThread } from './rows.js';
 import { storeErrors } from '../store-errors.js';
@@ -42,8 +42,11 @@ export async function insertThread(
   return threadId;
 }
 
-/** The thread from which a branch starts, and its runs before the turn `turnId`. */
-async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
+/**
+ * The thread from which a branch starts, the runs that the branch copies, and the time at which the first run that it
+ * does not copy was created.
+ */
+async function branchAt(database: Database, principal: string, { threadId, turnId, withTurn = false }: BranchPoint) {
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner
   if (source?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
@@ -55,16 +58,27 @@ async function branchAt(database: Database, principal: string, { threadId, turnI
     },
   );
   if (here === undefined) throw storeErrors.notFound('turn', turnId);
+  const end = withTurn ? await runAfter(database, threadId, here.position!) : here;
   const runs = await database.all(
     'SELECT * FROM runs WHERE thread_id = :threadId AND position < :before ORDER BY position',
     {
       threadId,
-      before: here.position!,
+      before: end?.position ?? Number.MAX_SAFE_INTEGER,
     },
   );
   const open = runs.find(({ state }) => !isFinalRunState(state as RunState));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn_id as string);
-  return { source: rowThread(source!), runs, createdAt: here.created_at as number };
+  return {
+    source: rowThread(source!),
+    runs,
+    createdAt: (end?.created_at as number | undefined) ?? Number.MAX_SAFE_INTEGER,
+  };
+}
+
+function runAfter(database: Database, threadId: string, position: Value): Promise<Row | undefined> {
+  const sql = `SELECT position, created_at FROM runs WHERE thread_id = :threadId AND position > :position
+    ORDER BY position LIMIT 1`;
+  return database.first(sql, { threadId, position });
 }
 
 /** The bytes with which a branch begins. */
