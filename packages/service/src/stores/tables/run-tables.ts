@@ -168,7 +168,7 @@ export class RunTables {
     limit,
   }: {
     filters: Readonly<Record<string, string | undefined>>;
-    parked: true | undefined;
+    parked?: true | undefined;
     after: number;
     limit: number;
   }) {
