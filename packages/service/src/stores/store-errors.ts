@@ -28,7 +28,7 @@ export const storeErrors = Object.freeze({
     ),
   principalTooLarge: (bytes: number, most: number) =>
     new StorageLimitError(
-      `All your threads together would have ${bytes} bytes, at most ${most} are allowed (limits.bytesPerPrincipal of the server). Delete threads that you do not need`,
+      `All your threads and files together would have ${bytes} bytes, at most ${most} are allowed (limits.bytesPerPrincipal of the server). Delete threads or files that you do not need`,
     ),
   turnNotEnded: (turnId: string) =>
     new ThreadBusyError(

@@ -29,11 +29,11 @@ export async function insertThread(
       changed: await database.nextNumber(),
       searched: searchText(title),
       branchOf: encodeOptional(branchOf),
-      bytes: branch === undefined ? 0 : await branchBytes(database, branch),
+      bytes: branch?.runs.reduce((sum, run) => sum + (run.bytes as number), 0) ?? 0,
     },
   );
   if (branch === undefined) return threadId;
-  await refuseFullStorage(database, threadId, bounds);
+  await refuseFullStorage(database, threadId, bounds, await copiedDocumentBytes(database, branch));
   const instructions =
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
   await database.run(instructions, { threadId, from: branch.source.threadId });
@@ -81,10 +81,10 @@ function runAfter(database: Database, threadId: string, position: Value): Promis
   return database.first(sql, { threadId, position });
 }
 
-/** The bytes with which a branch begins. */
-async function branchBytes(
+/** The bytes of the documents with which a branch begins. */
+async function copiedDocumentBytes(
   database: Database,
-  { source, runs, createdAt }: Awaited<ReturnType<typeof branchAt>>,
+  { source, createdAt }: Awaited<ReturnType<typeof branchAt>>,
 ): Promise<number> {
   const row = await database.first(
     `SELECT CAST(coalesce(sum(v.bytes), 0) AS BIGINT) AS bytes FROM documents d
@@ -92,7 +92,7 @@ async function branchBytes(
     WHERE d.thread_id = :threadId AND v.created_at <= :createdAt`,
     { threadId: source.threadId, createdAt },
   );
-  return runs.reduce((sum, { bytes }) => sum + (bytes as number), row!.bytes as number);
+  return row!.bytes as number;
 }
 
 /** Copies the rows of runs, in the order of the columns. The copies share the transcripts. */
