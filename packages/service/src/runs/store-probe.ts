@@ -29,8 +29,8 @@ export class StoreProbe {
   }
 
   /** Makes the failure of another write the result of the last probe. */
-  fail(error: Error): void {
-    this.#result = Promise.reject(error);
+  fail(fault: Error): void {
+    this.#result = Promise.reject(fault);
     this.#result.catch(() => {});
     this.#endedAt = performance.now();
   }
