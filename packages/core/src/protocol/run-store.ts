@@ -225,7 +225,7 @@ export interface RunStore {
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
   /**
    * Renews the lease. Resolves even if the lease is lost: see `Renewal`. `hasProgressed`: the holder has stored work that
-   * no earlier holder had stored, so the run has no `deaths` any more.
+   * no earlier holder had stored, so the count of `deaths` ends.
    */
   renew(fence: RunFence, leaseMs: number, how?: { readonly hasProgressed?: boolean | undefined }): Promise<Renewal>;
   /**

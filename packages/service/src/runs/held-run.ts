@@ -194,7 +194,7 @@ export class HeldRun {
     this.close();
   }
 
-  /** Leaves the run to an operator. `reason` tells the operator why. */
+  /** Leaves the run to an operator, for this reason. */
   async park(reason: string): Promise<void> {
     try {
       await this.#settings.stores.runs.park(this.#fence, reason);
