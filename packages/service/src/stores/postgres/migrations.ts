@@ -208,6 +208,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX documents_of_thread ON documents (thread_id);
   CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
 
+  CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+
   CREATE TABLE document_versions (
     shelf TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
@@ -216,10 +218,11 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    text TEXT NOT NULL,
+    text_id TEXT NOT NULL REFERENCES document_texts,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
+  CREATE INDEX document_versions_of_text ON document_versions (text_id);
 
   CREATE TABLE document_changes (
     shelf TEXT NOT NULL,

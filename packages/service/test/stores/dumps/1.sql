@@ -140,6 +140,7 @@ CREATE TABLE documents (
   ) STRICT;
 CREATE INDEX documents_of_thread ON documents (thread_id);
 CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE document_versions (
   shelf TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -148,10 +149,11 @@ CREATE TABLE document_versions (
   about TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  text TEXT NOT NULL,
+  text_id TEXT NOT NULL REFERENCES document_texts,
   PRIMARY KEY (shelf, name, version),
   FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+CREATE INDEX document_versions_of_text ON document_versions (text_id);
 CREATE TABLE document_changes (
   shelf TEXT NOT NULL,
   number INTEGER NOT NULL,
@@ -182,6 +184,8 @@ INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"r
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
 INSERT INTO shelves VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '"ada"', 'thr_1', 8);
 INSERT INTO documents VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 'thread', '"thr_1"', 'file', 'thr_1', 2, NULL);
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"one"');
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, '"a\u0000two"');
+INSERT INTO document_texts VALUES ('txt_1', '"one"');
+INSERT INTO document_texts VALUES ('txt_2', '"a\u0000two"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, 'txt_1');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, 'txt_2');
 INSERT INTO document_changes VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', 1, '3cfc68e43d04b48a98a0f1ec46d50b4af7708c0cdd53588117d1e510f6bdb048', 'thr_1', 1, 3, 1750000000000, 1750000000005);
