@@ -1031,6 +1031,8 @@ export interface components {
             } | undefined;
             createdAt: number;
             items: (({
+                /** @enum {string} */
+                announces?: "all" | "changes" | undefined;
                 content: string;
                 id: string;
                 images?: ({
@@ -1060,6 +1062,7 @@ export interface components {
             }) | ({
                 arguments: string;
                 call_id: string;
+                hosted?: boolean | undefined;
                 id: string;
                 name: string;
                 /** @constant */
