@@ -54,7 +54,8 @@ export const MIGRATIONS: readonly string[] = [
     updated_at BIGINT NOT NULL,
     error TEXT,
     transcript BIGINT NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-    bytes BIGINT NOT NULL
+    bytes BIGINT NOT NULL,
+    parked TEXT
   );
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
@@ -63,6 +64,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE probe (only_row BIGINT PRIMARY KEY CHECK (only_row = 1), value BIGINT NOT NULL);
+  INSERT INTO probe VALUES (1, 0);
 
   CREATE TABLE folded_transcripts (
     transcript BIGINT PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,

@@ -60,7 +60,8 @@ export const MIGRATIONS: readonly string[] = [
     updated_at INTEGER NOT NULL,
     error TEXT,
     transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    parked TEXT
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
@@ -69,6 +70,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
+  INSERT INTO probe VALUES (1, 0);
 
   CREATE TABLE folded_transcripts (
     transcript INTEGER PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,

@@ -45,8 +45,10 @@ CREATE TABLE runs (
   updated_at INTEGER NOT NULL,
   error TEXT,
   transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-  bytes INTEGER NOT NULL
+  bytes INTEGER NOT NULL,
+  parked TEXT
   ) STRICT;
+CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
 CREATE INDEX runs_of_state ON runs (state, position);
 CREATE INDEX runs_of_thread ON runs (thread_id, position);
 CREATE INDEX runs_of_transcript ON runs (transcript);
@@ -169,8 +171,9 @@ CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
 INSERT INTO counter VALUES (1, 8);
 INSERT INTO threads VALUES ('thr_1', '"ada"', '"a\u0000title"', '"/w"', '"coder"', 1750000000000, 1750000000000, 8, 'a�title', NULL, 0);
 INSERT INTO instructions VALUES ('thr_1', '{"agentId":"coder","model":"m","system":"be brief"}');
+INSERT INTO probe VALUES (1, 0);
 INSERT INTO transcripts VALUES (2, '[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]', 'pay "ada" 1 €');
-INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478);
+INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478, NULL);
 INSERT INTO requests VALUES ('"ada"', '"key"', '8ad23f101a06e01b23621e53e226549741614126e422a871f7475db5cd3620be', 'run_1');
 INSERT INTO events VALUES (2, 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO events VALUES (2, 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
