@@ -69,7 +69,7 @@ function unpaired(value: unknown): string[] {
     Object.values(part).forEach(visit);
   };
   visit(value);
-  return JSON.stringify(calls.toSorted()) === JSON.stringify(results.toSorted())
+  return JSON.stringify(calls.map(String).toSorted()) === JSON.stringify(results.map(String).toSorted())
     ? []
     : [`calls ${JSON.stringify(calls)}, results ${JSON.stringify(results)}`];
 }
