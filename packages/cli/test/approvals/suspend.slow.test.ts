@@ -7,6 +7,7 @@ import { finished, PROGRAM, said, start } from '../support/program.js';
 import { Place, scriptIdIn } from '../support/place.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 
 const WRITE = "console.log('begun');\nawait tools.writeFile({ path: 'a.txt', content: 'one' });\nreturn 'written';";
 const TWO = `return (await Promise.allSettled(['a', 'b'].map((name) =>
@@ -16,6 +17,14 @@ console.log('now slow');
 try { await tools.exec({ command: ['sleep', '30'] }); } catch (error) { console.log('caught: ' + error.message); }
 await tools.writeFile({ path: 'b.txt', content: 'b' });
 return 'the end';`;
+
+/** The stored lines of all scripts. */
+function journalsOf(place: Place): string {
+  const folder = place.kept('scripts/journal');
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
+}
 
 function read(place: Place, name: string): string | undefined {
   const path = join(place.workspace, name);
@@ -335,7 +344,8 @@ describe('an interrupted script', () => {
     );
     const end = finished(child);
     await said(child, 'now slow');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const intents = () => journalsOf(place).split('"t":"intent"').length - 1;
+    await until(() => intents() === 2);
     return { child, end };
   }
 
