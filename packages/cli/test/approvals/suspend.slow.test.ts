@@ -18,14 +18,6 @@ try { await tools.exec({ command: ['sleep', '30'] }); } catch (error) { console.
 await tools.writeFile({ path: 'b.txt', content: 'b' });
 return 'the end';`;
 
-/** The stored lines of all scripts. */
-function journalsOf(place: Place): string {
-  const folder = place.kept('scripts/journal');
-  return readdirSync(folder)
-    .map((name) => readFileSync(join(folder, name), 'utf8'))
-    .join('');
-}
-
 function read(place: Place, name: string): string | undefined {
   const path = join(place.workspace, name);
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
@@ -344,8 +336,7 @@ describe('an interrupted script', () => {
     );
     const end = finished(child);
     await said(child, 'now slow');
-    const intents = () => journalsOf(place).split('"t":"intent"').length - 1;
-    await until(() => intents() === 2);
+    await until(() => audit(place).some(({ type, tool }) => type === 'call_started' && tool === 'exec'));
     return { child, end };
   }
 
