@@ -22,8 +22,12 @@ for await (const { payload } of client.stream(runId)) {
   for (const approvalId of payload.approval_ids ?? []) await client.approvals.decide(approvalId, 'approve');
 }
 
-const metrics = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${token}` } });
-const text = await metrics.text();
+// The server counts the end of a run shortly after it has sent the run's last event.
+let text = '';
+while (!text.includes('toolscript_runs_ended_total{state="completed"} 1')) {
+  const metrics = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  text = await metrics.text();
+}
 await server.close();
 
 const spans = exporter.getFinishedSpans();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseSync } from 'oxc-parser';
+import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -57,10 +57,25 @@ function testFiles(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The time limits, in ms, that tests have as their last or second argument. */
+const TEST_FUNCTIONS = new Set(['it', 'test', 'describe', 'beforeAll', 'beforeEach', 'afterAll', 'afterEach']);
+
+/** The time limits, in ms, that tests and hooks have as an argument or as an option. */
 function ownTimeLimits(source: string): number[] {
-  const pattern = /^ {0,2}\}, ([\d_]+)\);$|^ {2}([\d_]+),\n\);$|\{ timeout: ([\d_]+) \},(?: async)? ?(?:\(|$)/gmu;
-  return [...source.matchAll(pattern)].map(([, ...digits]) => Number(digits.join('').replaceAll('_', '')));
+  const limits: number[] = [];
+  new Visitor({
+    CallExpression({ callee, arguments: values }) {
+      if (!TEST_FUNCTIONS.has(/^\w+/u.exec(source.slice(callee.start))?.[0] ?? '')) return;
+      const options = values.flatMap((value) => (value.type === 'ObjectExpression' ? value.properties : []));
+      const timeouts = options.flatMap((member) =>
+        member.type === 'Property' && source.slice(member.key.start, member.key.end) === 'timeout'
+          ? [member.value]
+          : [],
+      );
+      for (const value of [...values, ...timeouts])
+        if (value.type === 'Literal' && typeof value.value === 'number') limits.push(value.value);
+    },
+  }).visit(parseSync('tests.ts', source, { lang: 'ts', sourceType: 'module' }).program);
+  return limits;
 }
 
 /** The files that a file loads when it runs: type-only imports do not count. */
@@ -245,8 +260,8 @@ describe('architecture', () => {
       return ownTimeLimits(readFileSync(file, 'utf8')).flatMap((limit) => (limit < least ? [`${file}: ${limit}`] : []));
     });
     expect(limits).toEqual([]);
-    const planted = "it('a', () => {\n}, 60_000);\nit('b', { timeout: LIMIT }, async () => {".replace('LIMIT', '5_000');
-    expect(ownTimeLimits(planted)).toEqual([60_000, 5000]);
+    const planted = "it('a', () => {}, 60_000); it.each([1])('b', { timeout: LIMIT }, async () => {}); f(1);";
+    expect(ownTimeLimits(planted.replace('LIMIT', '5_000'))).toEqual([60_000, 5000]);
   });
 
   it('a planted cycle is detected', () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
-import { QuickJsPool } from '@toolscript/core/internal';
+import { MODEL_FAMILIES, QuickJsPool, type ModelFacts } from '@toolscript/core/internal';
 import {
   ERROR_TABLE,
   EventPayloadSchema,
@@ -16,7 +16,7 @@ import { memoryDocuments } from '@toolscript/service/stores';
 import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
-import { blocksOf, checkGenerated, PageFolder, readPage, root } from './documents.js';
+import { blocksOf, checkGenerated, checkGeneratedTable, PageFolder, readPage, root } from './documents.js';
 
 const same = (found: string, expected: string) => expect(found).toBe(expected);
 
@@ -114,6 +114,11 @@ describe('reference', () => {
   it('errors.md lists the mistakes of a host with their messages', () => {
     const rows = Object.entries(USAGE_ERRORS).map(([code, message]) => `${code}\n    ${message}`);
     checkGenerated('docs/reference/errors.md', 'usage-errors', rows.join('\n'), same);
+  });
+
+  it('providers.md shows what is known of models, and where it was read', () => {
+    checkGeneratedTable('docs/reference/providers.md', 'models', modelRows(), same);
+    checkGeneratedTable('docs/reference/providers.md', 'model-limits', modelLimitRows(), same);
   });
 
   it('a source throws every mistake of a host', () => {
@@ -393,6 +398,53 @@ describe('decisions', () => {
     expect([...foreign].filter((specifier) => !specifier.startsWith('node:'))).toEqual([]);
   });
 });
+
+const code = (values: readonly string[] | undefined) => (values ?? []).map((value) => `\`${value}\``).join(' ');
+
+/** One row for each family: the parameters that its models accept. */
+function modelRows(): string[][] {
+  const rows = MODEL_FAMILIES.map(({ models, statements }) => {
+    const facts = Object.assign({}, ...statements) as ModelFacts;
+    const { temperature = '', forcedToolChoice, chatTools = '', thinking, efforts } = facts;
+    const days = statements.map(({ read }) => read).toSorted();
+    const sources = [...new Set(statements.map(({ source }) => source))];
+    return [
+      code(models),
+      efforts?.length === 0 ? 'never reasons' : code(efforts),
+      temperature,
+      code(thinking),
+      forcedToolChoice === undefined ? '' : forcedToolChoice ? 'yes' : 'refused',
+      chatTools,
+      `${days.at(0)}: ${sources.map((source, index) => `[${index + 1}](${source})`).join(' ')}`,
+    ];
+  });
+  return [['models', 'efforts', 'temperature', '`thinking.type`', 'forced call', 'tools in Chat', 'read'], ...rows];
+}
+
+/** One row for each model with limits, prices or a last day. */
+function modelLimitRows(): string[][] {
+  const rows = MODEL_FAMILIES.flatMap(({ models, statements }) =>
+    models.flatMap((model) => {
+      const facts = statements.filter(({ of }) => of === undefined || of.includes(model));
+      const { contextWindow, maxOutputTokens, prices, shutdown } = Object.assign({}, ...facts) as ModelFacts;
+      if ([contextWindow, maxOutputTokens, prices, shutdown].every((fact) => fact === undefined)) return [];
+      const { input, output, cacheRead, cacheWrite } = prices ?? {};
+      const figures = [contextWindow, maxOutputTokens, input, output, cacheRead, cacheWrite];
+      return [[`\`${model}\``, ...figures.map((figure) => figure?.toLocaleString('en-US') ?? ''), shutdown ?? '']];
+    }),
+  );
+  const head = [
+    'model',
+    'context window',
+    'answer',
+    'input $',
+    'output $',
+    'cache read $',
+    'cache write $',
+    'last day',
+  ];
+  return [head, ...rows];
+}
 
 /** The commands whose help the page has; the empty name means the program itself. */
 function documentedCommands(page: string): string[] {

@@ -24,7 +24,7 @@ import { shownAtTerminal, stepsIn, type TerminalStep } from '@toolscript/testkit
  * - `<!-- run at a terminal: WAIT => KEYS | WAIT => KEYS -->`: run by the shell in a terminal of tmux, where each text
  *   that appears is answered with keys (`⏎` is Enter); skipped with its output if tmux is missing;
  * - `<!-- output -->`: the output that the last run must have printed;
- * - `<!-- generated NAME -->`: must equal the text that the code generates (see the caller);
+ * - `<!-- generated NAME -->`: must equal the text that the code generates (see the caller); also before a table;
  * - `<!-- not run: REASON -->`.
  *
  * Durations, progress of programs, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1, the test
@@ -182,6 +182,23 @@ export function checkGenerated(
   if (block.content === text) return;
   if (process.env.UPDATE_DOCUMENTS === undefined) check(block.content, text);
   else writeEdits(path, [{ block, content: text }]);
+}
+
+/** The rows below `<!-- generated NAME -->` must equal the generated ones. With UPDATE_DOCUMENTS=1, they are written. */
+export function checkGeneratedTable(
+  path: string,
+  name: string,
+  rows: readonly (readonly string[])[],
+  check: (found: string, expected: string) => void,
+): void {
+  const found = new RegExp(`(?<=<!-- generated ${name} -->\\n\\n)(?:\\|[^\\n]*\\n)+`, 'u').exec(readPage(path));
+  if (found === null) throw new Error(`${path} has no table "generated ${name}"`);
+  const [head = [], ...others] = rows;
+  const lines = [head, head.map(() => '---'), ...others].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  if (found[0] === lines) return;
+  if (process.env.UPDATE_DOCUMENTS === undefined) check(found[0], lines);
+  else
+    writeEdits(path, [{ block: { marker: '', language: '', content: found[0], start: found.index }, content: lines }]);
 }
 
 function writeEdits(path: string, edits: readonly Edit[]): void {

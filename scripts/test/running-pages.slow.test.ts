@@ -12,6 +12,7 @@ describe('pages that run', () => {
     'docs/tutorial.md',
     'docs/how-to/what-the-model-sees.md',
     'docs/how-to/exec-and-rules.md',
+    'docs/how-to/long-scripts.md',
     'docs/how-to/approvals.md',
     'docs/how-to/undo.md',
     'docs/how-to/conversation.md',

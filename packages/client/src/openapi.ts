@@ -992,6 +992,7 @@ export interface components {
             branchOf?: {
                 threadId: string;
                 turnId: string;
+                withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
             items: (({
@@ -1095,7 +1096,7 @@ export interface components {
                 error?: {
                     call_id?: string | undefined;
                     /** @enum {string} */
-                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError";
+                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
                     column?: number | undefined;
                     frame?: string | undefined;
                     hint?: string | undefined;
@@ -1151,7 +1152,7 @@ export interface components {
                     effect: "read" | "write" | "external";
                     error?: {
                         /** @enum {string} */
-                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError";
+                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
                         message: string;
                     } | undefined;
                     input: unknown;
@@ -1248,6 +1249,7 @@ export interface components {
             branchOf?: {
                 threadId: string;
                 turnId: string;
+                withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
             threadId: string;

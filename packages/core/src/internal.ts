@@ -16,6 +16,10 @@ export { FairQueue, type Turn } from './protocol/fair-queue.js';
 export { createCompiler, type Compiler } from './script/index.js';
 export { identifierName } from './text/identifier-name.js';
 
+// Agents and their models
+export { withModelFacts } from './agent/agent-config.js';
+export { MODEL_FAMILIES, type ModelFacts } from './protocol/model-families.js';
+
 // Runs of agents
 export {
   performPart,

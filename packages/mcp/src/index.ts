@@ -1,4 +1,10 @@
-export type { HttpTransport, ServerToStart, StdioTransport, ToolAction } from './configuration/server-config.js';
+export type {
+  HttpTransport,
+  OpenApiTransport,
+  ServerToStart,
+  StdioTransport,
+  ToolAction,
+} from './configuration/server-config.js';
 export type { ReconnectOptions } from './connection/backoff.js';
 export type { ConnectionState } from './connection/connection.js';
 export type {

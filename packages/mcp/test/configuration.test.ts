@@ -48,9 +48,21 @@ describe('a configuration', () => {
       { command: 'x', args: ['${input:token}'] },
       'is not started: "${input:token}" is not a reference to a variable; write ${NAME} or ${NAME:-default}.',
     ],
-    [{ comand: 'x' }, 'or "url" (a server to connect to); unknown members: "comand".'],
-    [{}, 'is not started: it needs "command" (a program to start) or "url" (a server to connect to).'],
+    [{ comand: 'x' }, 'or "openapi" (the document of an API); unknown members: "comand".'],
+    [
+      {},
+      'is not started: it needs "command" (a program to start), "url" (a server to connect to) or "openapi" (the document of an API).',
+    ],
     [{ command: 'x', url: 'http://x' }, 'is not started: it has both "command" and "url"; remove one of them.'],
+    [
+      { openapi: 'a.json', url: 'http://x' },
+      'is not started: it has both "openapi" and "command" or "url"; remove one of them.',
+    ],
+    [
+      { openapi: 'a.json', baseUrl: 'x' },
+      'is not started: "baseUrl" must be an address that begins with http:// or https://.',
+    ],
+    [{ openapi: ['a'] }, 'is not started: "openapi" must be the path or the address of an OpenAPI document.'],
     [{ type: 'stdio', url: 'http://x' }, 'is not started: it needs "command"'],
     [{ url: 'file:///etc/passwd' }, 'is not started: "url" must be an address that begins with http:// or https://.'],
     [{ command: ['x'] }, 'is not started: "command" must be the name of a program.'],

@@ -1,5 +1,5 @@
 /** For the packages of Toolscript: requests to addresses that a stranger names. Not part of the public API. */
-export { readBody } from './web/body.js';
+export { ACCEPTED_CODINGS, readBody } from './web/body.js';
 export { AddressGuard } from './web/guard.js';
 export { WEB_LIMITS } from './web/limits.js';
 export { sendRequest } from './web/request.js';

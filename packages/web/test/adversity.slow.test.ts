@@ -56,6 +56,25 @@ describePage(
       expect(problems).toEqual([]);
     });
 
+    it('says that a conversation was deleted before its list had it', async () => {
+      const { page } = await suite.open();
+      let release = () => {};
+      const isDeleted = new Promise<void>((resolve) => (release = resolve));
+      await page.route(/api\/v2\/threads\?/u, async (route) => {
+        await isDeleted;
+        await route.continue();
+      });
+      const { threadId } = await suite.server.play('hello');
+      await page.evaluate((path) => {
+        history.pushState(null, '', path);
+        dispatchEvent(new PopStateEvent('popstate'));
+      }, `/threads/${threadId}`);
+      await page.getByText('Hello to you.').waitFor();
+      await suite.server.call('DELETE', `/api/v2/threads/${threadId}`);
+      release();
+      await page.getByText('This conversation was deleted.').waitFor();
+    });
+
     it('shows the rest of a conversation with a message that it cannot show', async () => {
       const { threadId, runId } = await suite.server.play('hello');
       await suite.server.follow(runId);

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { identifierName } from '@toolscript/core/internal';
 import type { McpServerStatus, McpServers, UntrustedTool } from '@toolscript/mcp';
 import { cancelQuestions } from '../approvals/server-form.js';
@@ -28,6 +28,8 @@ export interface AddFlags {
   cwd?: string | undefined;
   scope?: Scope | undefined;
   url?: string | undefined;
+  openapi?: string | undefined;
+  baseUrl?: string | undefined;
   header?: string[] | undefined;
   env?: string[] | undefined;
 }
@@ -55,7 +57,9 @@ export async function listServers(flags: McpServerFlags): Promise<number> {
     for (const [name, { entry, path }] of listed)
       screen.line(`${serverLine(name, entry)}  ${screen.style.dim(visibleLine(path))}`);
   if (listed.length === 0 && flags.json !== true)
-    screen.line('There are no MCP servers. To add one: toolscript mcp add NAME -- COMMAND, or --url URL');
+    screen.line(
+      'There are no MCP servers. To add one: toolscript mcp add NAME -- COMMAND, --url URL or --openapi DOCUMENT',
+    );
   return EXIT.completed;
 }
 
@@ -167,21 +171,37 @@ function showUntrustedTool(screen: Screen, { name, change, description, definiti
     if (value !== undefined) screen.line(`  ${member}: ${visibleLine(JSON.stringify(value))}`);
 }
 
-function newServerEntry(command: readonly string[], { url, header = [], env = [] }: AddFlags): object {
+function newServerEntry(command: readonly string[], flags: AddFlags): object {
+  const { url, openapi, baseUrl, header = [], env = [] } = flags;
   const [program, ...args] = command;
-  if ((program === undefined) === (url === undefined))
+  if ([program, url, openapi].filter((target) => target !== undefined).length !== 1)
     throw new UsageError(
-      'Give either the command of the server, after --, or its address with --url: toolscript mcp add NAME -- COMMAND, or toolscript mcp add NAME --url URL',
+      'Give one of these: the command of the server, after --, its address with --url, or an OpenAPI document with --openapi: toolscript mcp add NAME -- COMMAND, toolscript mcp add NAME --url URL, or toolscript mcp add NAME --openapi DOCUMENT',
     );
-  if (url === undefined) {
-    if (header.length > 0) throw new UsageError('--header is for a server with --url. Omit --header, or use --env.');
+  if (baseUrl !== undefined && openapi === undefined)
+    throw new UsageError('--base-url is for an OpenAPI document. Omit --base-url, or use --openapi.');
+  if (program !== undefined) {
+    if (header.length > 0)
+      throw new UsageError('--header is for a server with --url or --openapi. Omit --header, or use --env.');
     return { command: program, args, ...(env.length === 0 ? {} : { env: optionPairs(env, '=', '--env') }) };
   }
-  const isAddress = url.includes('${') || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol));
-  if (!isAddress)
-    throw new UsageError(`--url is "${visibleLine(url)}". Use an address that begins with http:// or https://.`);
+  demandAddress('--url', url);
+  demandAddress('--base-url', baseUrl);
   if (env.length > 0) throw new UsageError('--env is for a server with a command. Omit --env, or use --header.');
-  return { url, ...(header.length === 0 ? {} : { headers: optionPairs(header, ':', '--header') }) };
+  const headers = header.length === 0 ? {} : { headers: optionPairs(header, ':', '--header') };
+  return openapi === undefined ? { url, ...headers } : { openapi: documentPlace(openapi), baseUrl, ...headers };
+}
+
+function demandAddress(option: string, text: string | undefined): void {
+  const isAddress =
+    text === undefined || text.includes('${') || (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol));
+  if (!isAddress)
+    throw new UsageError(`${option} is "${visibleLine(text)}". Use an address that begins with http:// or https://.`);
+}
+
+/** The address of a document as it is, or the absolute path of its file. */
+function documentPlace(document: string): string {
+  return /^https?:\/\//iu.test(document) || document.includes('${') ? document : resolve(document);
 }
 
 function optionPairs(texts: readonly string[], separator: string, option: string): Record<string, string> {

@@ -44,7 +44,11 @@ export async function serve(flags: ServeFlags): Promise<number> {
   try {
     const address = await listenAt(service.app, flags.host ?? DEFAULT_HOST, port, '--port');
     const url = pageUrl(address, service.token);
-    screen.line(url);
+    // Output that is not a terminal is often a log. The log of a server for other machines has other readers.
+    // defence: token-stays-out-of-logs
+    const isShown = screen.isTerminal || isLocalHost(address.address);
+    screen.line(isShown ? url : url.replace(/#.*$/u, ''));
+    if (!isShown) screen.line(`The token for requests from this machine is ${service.tokenPlace}.`);
     if (open) closePage = openPage(url, warn);
     for (const line of service.about) screen.line(screen.style.dim(line));
     await ended;

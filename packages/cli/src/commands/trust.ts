@@ -72,6 +72,7 @@ function settingsLine(entry: unknown): string {
     command: _command,
     args: _args,
     url: _url,
+    openapi: _openapi,
     ...more
   } = (narrowedEntry(entry) ?? {}) as Record<string, unknown>;
   const settings = Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;

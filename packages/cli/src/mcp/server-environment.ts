@@ -1,4 +1,5 @@
 import { delimiter, dirname, isAbsolute } from 'node:path';
+import { isRecord } from '@toolscript/core/internal';
 import { noWorkspaceFolder } from '../configuration/locations.js';
 import { leadsInto } from '../configuration/workspace-folder.js';
 import type { Environment } from '../terminal/screen.js';
@@ -28,6 +29,8 @@ export function startedEntries(
   };
   const started = ({ entry, path, owner }: McpEntry): unknown => {
     const narrowed = owner === 'workspace' ? narrowedEntry(entry) : entry;
+    // The path of a document is relative to its file.
+    if (isRecord(narrowed) && 'openapi' in narrowed) return { ...narrowed, cwd: narrowed['cwd'] ?? dirname(path) };
     if (!isProgram(narrowed)) return narrowed;
     // defence: servers-start-outside-workspaces
     const cwd = owner === 'workspace' ? noWorkspaceFolder(environment) : dirname(path);

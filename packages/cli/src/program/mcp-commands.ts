@@ -70,6 +70,8 @@ function addAdd(mcp: Command, settle: Settle): void {
     .argument('[command...]', 'after --: the program and its arguments')
     .description('Add a server to your mcp.json')
     .option('--url <url>', 'the address of a remote server, in place of a command')
+    .option('--openapi <document>', 'the path or the address of an OpenAPI document, in place of a command')
+    .option('--base-url <url>', 'the address of the API, with --openapi')
     .option(
       '--header <name:value>',
       'a header of requests to the server, such as Authorization:Bearer ${TOKEN}; may be repeated',
@@ -82,6 +84,7 @@ function addAdd(mcp: Command, settle: Settle): void {
       example(
         'toolscript mcp add memory -- npx -y @modelcontextprotocol/server-memory',
         "toolscript mcp add docs --url https://example.com/mcp --header 'Authorization:Bearer ${DOCS_TOKEN}'",
+        'toolscript mcp add pets --openapi https://api.example.com/openapi.json',
       ),
     )
     .action(async (name: string, words: string[], _flags: object, command: Command) => {

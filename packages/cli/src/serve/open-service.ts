@@ -21,7 +21,7 @@ import { openStorage, type Storage, type StorageFlags } from './open-storage.js'
 import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
-import { obtainServerToken } from './server-token.js';
+import { obtainServerToken, whereTokenIs } from './server-token.js';
 
 export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   /** The folder of the coding tools. Without it, the server offers only the demo agent. */
@@ -38,6 +38,8 @@ type App = Awaited<ReturnType<typeof createServer>>;
 export interface OpenService {
   readonly app: App;
   readonly token: string;
+  /** Describes where the user finds the token. */
+  readonly tokenPlace: string;
   /** The lines that tell the user about the service. */
   readonly about: readonly string[];
   /** Drains the service, and closes everything that it has opened. */
@@ -90,7 +92,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     await audit.close();
     await database.close();
   };
-  return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
+  const tokenPlace = whereTokenIs(kept.folder.tokenFile, process.env);
+  return { app, token, tokenPlace, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
 
 /** Opens the undo of scripts. Returns undefined without a workspace, because no script can then change files. */

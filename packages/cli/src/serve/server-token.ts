@@ -11,8 +11,8 @@ const MIN_LENGTH = 16;
  * stored in a file that no other user can read.
  */
 export function obtainServerToken(path: string, environment: Environment): string {
-  const named = environment['TOOLSCRIPT_TOKEN'];
-  if (named !== undefined && named !== '') return checkedToken(named, 'TOOLSCRIPT_TOKEN');
+  const named = namedToken(environment);
+  if (named !== undefined) return checkedToken(named, 'TOOLSCRIPT_TOKEN');
   const found = readToken(path);
   if (found !== undefined) return found;
   const token = randomBytes(24).toString('base64url');
@@ -25,6 +25,16 @@ export function obtainServerToken(path: string, environment: Environment): strin
   }
   // Another server may have created the file meanwhile.
   return readToken(path) ?? token;
+}
+
+/** Describes where the user finds the token. */
+export function whereTokenIs(path: string, environment: Environment): string {
+  return namedToken(environment) === undefined ? `in ${visibleLine(path)}` : 'the value of TOOLSCRIPT_TOKEN';
+}
+
+function namedToken(environment: Environment): string | undefined {
+  const named = environment['TOOLSCRIPT_TOKEN'];
+  return named === '' ? undefined : named;
 }
 
 function readToken(path: string): string | undefined {

@@ -136,7 +136,7 @@ export class AnswerView implements EventView {
 
   /** Shows the end of a script for which no event was emitted. */
   showOutcome(outcome: Outcome): void {
-    this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
+    if (outcome.status !== 'running') this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
   }
 
   end(): void {

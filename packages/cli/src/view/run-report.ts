@@ -1,4 +1,5 @@
 import { billedTokens, usageCost, type AgentConfig } from '@toolscript/core/agent';
+import { withModelFacts } from '@toolscript/core/internal';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -14,7 +15,8 @@ export interface RunFigures {
 }
 
 /** Returns a line such as `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s`. */
-export function figuresLine({ answers, durationMs, usage }: RunFigures, { prices }: AgentConfig, style: Style): string {
+export function figuresLine({ answers, durationMs, usage }: RunFigures, agent: AgentConfig, style: Style): string {
+  const { prices } = withModelFacts(agent, agent.provider?.model);
   const parts = [
     countWithNoun(answers, 'answer'),
     ...(usage === undefined ? [] : usageParts(usage)),

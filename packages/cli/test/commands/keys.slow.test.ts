@@ -25,13 +25,22 @@ function keys(...args: string[]) {
 
 /** Returns the first line that the server prints. */
 async function serve(...args: string[]): Promise<string> {
+  return (await serveLines(...args))[0]!;
+}
+
+/** Returns all lines that the server prints at its start. */
+async function serveLines(...args: string[]): Promise<string[]> {
   const child = start(process.execPath, [PROGRAM, 'serve', '--port', '0', ...args], { env });
   stops.push(async () => {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
   });
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return line;
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line);
+    if (line.startsWith('Open the address in a browser.')) break;
+  }
+  return lines;
 }
 
 async function statusOf(url: string, token: string): Promise<number> {
@@ -180,14 +189,23 @@ describe('toolscript serve', () => {
     },
   );
 
+  it('for other machines does not print the local token where the output is not a terminal, and names its file', async () => {
+    await keys('add', 'ci');
+    const lines = await serveLines('--host', '0.0.0.0');
+    const file = join(env['XDG_DATA_HOME']!, 'toolscript', 'server.token');
+    expect(lines[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/u);
+    expect(lines[1]).toBe(`The token for requests from this machine is in ${file}.`);
+    expect(lines.join('\n')).not.toContain(readFileSync(file, 'utf8').trim());
+  });
+
   const outside = Object.values(networkInterfaces())
     .flat()
     .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
 
   it.skipIf(outside === undefined)('takes keys, and not the local token, at an address of the network', async () => {
     const key = (await keys('add', 'ci')).stdout.trim();
-    const line = await serve('--host', '0.0.0.0');
-    const [, port = '', token = ''] = /^http:\/\/127\.0\.0\.1:(\d+)\/#token=(.*)$/u.exec(line)!;
+    const [, port = ''] = /^http:\/\/127\.0\.0\.1:(\d+)\/$/u.exec(await serve('--host', '0.0.0.0'))!;
+    const token = readFileSync(join(env['XDG_DATA_HOME']!, 'toolscript', 'server.token'), 'utf8').trim();
     expect(await statusOf(`http://${outside}:${port}/api/v2/threads`, key)).toBe(200);
     expect(await statusOf(`http://${outside}:${port}/api/v2/threads`, token)).toBe(401);
     expect(await statusOf(`http://127.0.0.1:${port}/api/v2/threads`, token)).toBe(200);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { finished, PROGRAM, start } from '../support/program.js';
 import { guardedServer } from '../../../mcp/test/support/guarded-server.js';
+import { imitatedApi, json, ok, petDocument } from '../../../mcp/test/support/imitated-api.js';
 import { referenceServer } from '../../../mcp/test/support/reference-servers.js';
 import { McpPlace } from './mcp-place.js';
 
@@ -68,9 +69,37 @@ describe('toolscript mcp add', () => {
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
   });
 
+  it('takes an OpenAPI document, whose operations are tools, also in the file of a trusted workspace', async () => {
+    const place = new McpPlace();
+    const { origin } = await imitatedApi(({ url }, response) => json(response, url));
+    const get = { operationId: 'look', responses: ok({ type: 'string' }) };
+    writeFileSync(join(place.workspace, 'api.json'), JSON.stringify(petDocument({ '/look': { get } })));
+    const added = await place.run(['mcp', 'add', 'own', '--openapi', 'api.json', '--base-url', origin]);
+    expect(added).toMatchObject({ status: 0, stderr: '' });
+    const openapi = join(place.workspace, 'api.json');
+    expect(JSON.parse((await place.run(['mcp', 'list', '--json'])).stdout)).toEqual([
+      { name: 'own', openapi, file: place.userFile },
+    ]);
+    expect((await place.run(['mcp', 'test'])).stdout).toBe(
+      '✓ own  Pets 1.2.0, protocol OpenAPI 3.0.3, 1 tool\n    tools.mcp.own.look\n',
+    );
+    place.useWorkspaceServers({ theirs: { openapi: 'api.json', baseUrl: `${origin}/theirs` } });
+    expect((await place.run(['mcp', 'test'])).stdout).not.toContain('theirs');
+    const trusted = await place.run(['trust', '--yes']);
+    expect(trusted.stdout).toContain('theirs: the OpenAPI document api.json');
+    expect(trusted.stdout).toContain(`with {"baseUrl":"${origin}/theirs"}`);
+    expect(await place.evaluate('return [await tools.mcp.own.look(), await tools.mcp.theirs.look()]')).toEqual([
+      '/look',
+      '/theirs/look',
+    ]);
+  });
+
   it.each([
-    [['add', 'x'], 'Give either the command of the server, after --, or its address with --url'],
-    [['add', 'x', '--url', 'http://x', '--', 'y'], 'Give either the command of the server'],
+    [['add', 'x'], 'Give one of these: the command of the server, after --'],
+    [['add', 'x', '--url', 'http://x', '--', 'y'], 'Give one of these'],
+    [['add', 'x', '--url', 'http://x', '--openapi', 'y.json'], 'Give one of these'],
+    [['add', 'x', '--base-url', 'http://x', '--', 'y'], '--base-url is for an OpenAPI document'],
+    [['add', 'x', '--openapi', 'y.json', '--base-url', 'x'], '--base-url is "x". Use an address'],
     [['add', 'x', '--url', 'ftp://x'], '--url is "ftp://x". Use an address that begins with http:// or https://.'],
     [['add', 'x', '--env', 'A', '--', 'y'], '--env is "A". Write: --env NAME=VALUE'],
     [['add', 'x', '--header', 'A:b', '--', 'y'], '--header is for a server with --url'],

@@ -56,7 +56,8 @@ describeWithPostgres('toolscript serve --store postgres://…', () => {
     );
     const key = (await keys('add', 'ci')).stdout.trim();
     expect(existsSync(here.kept('keys'))).toBe(false);
-    const server = await serve(['--store', store, '--host', '0.0.0.0'], { env: there.env });
+    const env = { ...there.env, TOOLSCRIPT_TOKEN: 'a-token-of-this-test' };
+    const server = await serve(['--store', store, '--host', '0.0.0.0'], { env });
     servers.push(server);
     const status = async () =>
       (await fetch(`${server.url}/api/v2/threads`, { headers: { authorization: `Bearer ${key}` } })).status;

@@ -33,6 +33,7 @@ async function giveUp(url: string, runId: string): Promise<void> {
     timestamp: 0,
     payload: { type: 'response_start' },
   };
+  await log.open(event.run_id, 1);
   await log.publish(1, [event]);
   for (let attempt = 0; attempt < 5; attempt++)
     await log.reject((await log.receive({ group: PERSISTENCE_GROUP, consumer: 'c', leaseMs: 1_000 }))!, 'no \u001b[2J');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
+import { factsOf } from '../protocol/known-models.js';
 
 const milliseconds = z.number().int().min(1);
 
@@ -119,8 +120,12 @@ export const AgentConfigSchema = z.strictObject({
   tokenBudget: count.optional(),
   /** The run requests no further answer after it has cost this much, in US dollars. Needs `prices`. */
   costBudget: z.number().gt(0).optional(),
+  /** Default: the published standard prices of a known model. */
   prices: PricesSchema.optional(),
-  /** The size of the model's context window in tokens. The model summarises a conversation that nears this size. */
+  /**
+   * The size of the model's context window in tokens. The model summarises a conversation that nears this size.
+   * Default: the published size of a known model.
+   */
   contextWindow: z.number().int().min(1000).optional(),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).optional(),
@@ -133,15 +138,24 @@ export type AgentConfig = Readonly<z.infer<typeof AgentConfigSchema>>;
 /** Checks an agent. Throws a `ToolscriptUsageError` that names the invalid member. */
 export function defineAgent(agent: AgentInput): AgentConfig {
   const parsed = AgentConfigSchema.safeParse(agent);
-  if (parsed.success) return withPrices(parsed.data);
+  if (parsed.success) {
+    withModelFacts(parsed.data, parsed.data.provider?.model);
+    return Object.freeze(parsed.data);
+  }
   const [issue] = parsed.error.issues;
   const where = issue!.path.map(String).join('.');
   throw new ToolscriptUsageError('AGENT_INVALID', { problem: `${where === '' ? '' : `${where}: `}${issue!.message}` });
 }
 
-function withPrices(agent: AgentConfig): AgentConfig {
-  if (agent.costBudget === undefined || agent.prices !== undefined) return Object.freeze(agent);
-  throw new ToolscriptUsageError('COST_BUDGET_WITHOUT_PRICES');
+/**
+ * The agent with the published prices and context window of the model that it runs on, where it sets none. Throws a
+ * `ToolscriptUsageError` if it has a `costBudget` and the prices of the model are unknown.
+ */
+export function withModelFacts(agent: AgentConfig, model: string | undefined): AgentConfig {
+  const facts = factsOf(model ?? '');
+  const { costBudget, prices = facts.prices, contextWindow = facts.contextWindow } = agent;
+  if (costBudget !== undefined && prices === undefined) throw new ToolscriptUsageError('COST_BUDGET_WITHOUT_PRICES');
+  return Object.freeze({ ...agent, prices, contextWindow });
 }
 
 const KEY_VARIABLES: Readonly<Record<string, string>> = {

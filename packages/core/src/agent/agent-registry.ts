@@ -24,9 +24,9 @@ export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   const anthropic = { api: 'anthropic-messages', apiKeyEnv: 'ANTHROPIC_API_KEY' };
   return [
     defineAgent({
-      slug: 'gpt-5.1-codex',
+      slug: 'gpt',
       name: 'GPT',
-      provider: { ...openAi, model: named['gpt-5.1-codex'] },
+      provider: { ...openAi, model: named.gpt },
       carrier: 'custom',
     }),
     defineAgent({

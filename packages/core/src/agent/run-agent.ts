@@ -14,7 +14,7 @@ import {
 } from '../protocol/index.js';
 import { pickRunOptions } from '../protocol/run-context.js';
 import { newId } from '../text/crypto.js';
-import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
+import { defineAgent, withModelFacts, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
@@ -321,7 +321,7 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
   const { clientFunctions = [], parallelToolCalls, onOutcome } = options;
   harness.assertOpen();
-  const agent = agentFor(provider, defineAgent(options.agent));
+  const agent = agentFor(provider, withModelFacts(defineAgent(options.agent), provider.model));
   const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
   const withholds = (payload: EventPayload) => reportsFailedStore(payload) || interruption.withholds(payload);

@@ -50,6 +50,11 @@ export interface RunScriptOptions extends RunOptions {
    * then needs the decision of a user, also if a policy or a rule approves the call. Default false.
    */
   repeatsReadText?: boolean | undefined;
+  /**
+   * The time in ms after which a script that still runs answers with the status `running`, and continues:
+   * `harness.waitScript` answers its end. Default: the option of the harness, if `item` is not set.
+   */
+  yieldAfterMs?: number | undefined;
 }
 
 /** Options of `harness.callTool`. */
@@ -117,6 +122,18 @@ export interface ResumeOptions extends Omit<RunOptions, 'context'> {
    * is called, and nothing is written. Default false: the outcome is a `SuspensionError`.
    */
   evenEnded?: boolean | undefined;
+  /** For `resume` and `recover` of a script that is no part of an answer, as for `runScript`. Default: no limit. */
+  yieldAfterMs?: number | undefined;
+}
+
+/** Options of `harness.waitScript`. */
+export interface WaitScriptOptions {
+  /** Maximum time of the wait, in ms. Default: until the script ends or is suspended. */
+  forMs?: number | undefined;
+  /** The principal of the script. */
+  principal?: string | undefined;
+  /** Ends the wait, and not the script. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Options of `revert`, as for `resume`. */
@@ -231,6 +248,20 @@ export interface Harness {
    * call rejects with that explanation.
    */
   recover(scriptId: string, options?: ResumeOptions): Promise<Outcome>;
+  /**
+   * Waits for a script that has outlived its `yieldAfterMs`, or, with a store, for any script that the store contains,
+   * also of another process. The outcome is the script's end, the same for every caller; `suspended` if it waits for
+   * decisions; or `running` if `forMs` is over first. A failure is a `ScriptInterruptedError` if the process of the
+   * script has ended, and a `ScriptNotFoundError` if the principal has no such script: without a store, the outcomes of
+   * the last 20 scripts of each principal are kept for 10 minutes.
+   */
+  waitScript<T = unknown>(scriptId: string, options?: WaitScriptOptions): Promise<Outcome<T>>;
+  /**
+   * Cancels a script that `waitScript` finds, and answers its end. A script of another process may finish the call that
+   * it is making, and makes no later call with effects. A suspended script can no longer be resumed. A script that has
+   * ended stays as it is.
+   */
+  cancelScript<T = unknown>(scriptId: string, options?: Pick<WaitScriptOptions, 'principal'>): Promise<Outcome<T>>;
   /** Replays a stored script along its tape: calls no tool and writes nothing. */
   replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
   /** Returns a stored script with all details for a user; undefined if there is none. */

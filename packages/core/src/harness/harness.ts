@@ -57,8 +57,10 @@ import type {
   HarnessTools,
   Harness,
   TypecheckStats,
+  WaitScriptOptions,
 } from './harness-types.js';
 import { listRevertible, revertCalls, type RevertResult } from '../run/reverts.js';
+import { cancelScript, waitForScript } from '../run/awaited-scripts.js';
 import { makeCall, type PendingCall } from '../run/saved-call.js';
 import type { RunContext, RunOptions } from '../protocol/run-context.js';
 import { makeContext, type RunKind } from './make-context.js';
@@ -160,18 +162,41 @@ class ToolscriptHarness implements Harness {
   }
 
   runScript<T>(source: string, run: RunScriptOptions = {}): Promise<Outcome<T>> {
-    return this.#runScript(source, run) as Promise<Outcome<T>>;
+    return this.#runScript(source, run, this.#options.yieldAfterMs) as Promise<Outcome<T>>;
   }
 
-  async #runScript(source: string, run: RunScriptOptions): Promise<Outcome> {
+  async #runScript(source: string, run: RunScriptOptions, yieldDefault?: number): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string')
       throw new ToolscriptUsageError('ARGUMENT_INVALID', { method: 'runScript', expected: 'the script as a string' });
-    const { mode = this.mode, language = 'ts', item, refusal, repeatsReadText = false } = run;
+    const { mode = this.mode, language = 'ts', item, refusal, repeatsReadText = false, principal } = run;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const context = this.#context(run, { identity: runIdentity(run), mode, repeatsReadText });
-    return (await this.#runBlock(context, { source, language, item }, refusal)).outcome;
+    const kind = { identity: runIdentity(run), mode, repeatsReadText };
+    const block = { source, language, item };
+    const { signal, yieldAfterMs = item === undefined ? yieldDefault : undefined } = run;
+    if (yieldAfterMs === undefined) return (await this.#runBlock(this.#context(run, kind), block, refusal)).outcome;
+    return this.#services.running.run({ principal, signal, yieldAfterMs }, async (signal, live) =>
+      this.#runBlock(this.#context({ ...run, signal }, { ...kind, live }), block, refusal),
+    );
+  }
+
+  async waitScript<T>(scriptId: string, run: WaitScriptOptions = {}): Promise<Outcome<T>> {
+    const { forMs, signal, principal } = run;
+    this.#checkAsked(scriptId, run, 'waitScript');
+    return (await waitForScript(this.#services, { scriptId, principal }, { forMs, signal })) as Outcome<T>;
+  }
+
+  async cancelScript<T>(scriptId: string, run: Pick<WaitScriptOptions, 'principal'> = {}): Promise<Outcome<T>> {
+    this.#checkAsked(scriptId, run, 'cancelScript');
+    return (await cancelScript(this.#services, { scriptId, principal: run.principal })) as Outcome<T>;
+  }
+
+  #checkAsked(scriptId: string, run: WaitScriptOptions, method: string): void {
+    this.assertOpen();
+    checkRunOptions(run, method);
+    if (typeof scriptId !== 'string')
+      throw new ToolscriptUsageError('ARGUMENT_INVALID', { method, expected: 'the id of a script as a string' });
   }
 
   /** Runs a script, or reports the `refusal`. */
@@ -289,7 +314,7 @@ class ToolscriptHarness implements Harness {
     const approvals = run.approvals ?? this.#options.approvals ?? unattended;
     const runCode = async (code: string, signal: AbortSignal | undefined) => {
       const more = { ...(signal === undefined ? {} : { signal }), ...(approvals === undefined ? {} : { approvals }) };
-      const outcome = await this.runScript(code, { ...run, ...more });
+      const outcome = await this.#runScript(code, { ...run, ...more });
       onOutcome?.(outcome);
       return outcome;
     };
@@ -372,6 +397,7 @@ class ToolscriptHarness implements Harness {
 
   async #end(): Promise<void> {
     await Promise.all([this.#services.runtime.close(), this.#services.compiler.close()]);
+    await this.#services.running.close();
     await this.#services.keeping?.leases.close();
   }
 

@@ -14,6 +14,7 @@ export type {
   RevertOptions,
   RunScriptOptions,
   TypecheckStats,
+  WaitScriptOptions,
 } from './harness-types.js';
 export {
   listScripts,

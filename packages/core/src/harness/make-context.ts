@@ -5,7 +5,9 @@ import { resolveLimits, type HarnessOptions } from './options.js';
 
 /** The members of a context that depend on the kind of the run. Default: a new sink, not in an answer. */
 export interface RunKind
-  extends Pick<RunContext, 'identity' | 'mode'>, Partial<Pick<RunContext, 'sink' | 'isInAnswer' | 'repeatsReadText'>> {
+  extends
+    Pick<RunContext, 'identity' | 'mode'>,
+    Partial<Pick<RunContext, 'sink' | 'isInAnswer' | 'repeatsReadText' | 'live'>> {
   /** The number of the first event of the new sink. Default 0. */
   readonly nextSeq?: number | undefined;
 }
@@ -21,6 +23,7 @@ export function makeContext(harness: HarnessOptions, limits: Limits, run: RunOpt
     sink: kind.sink ?? payloadSink(harness.onEvent, run, kind.identity, kind.nextSeq),
     isInAnswer: kind.isInAnswer ?? false,
     repeatsReadText: kind.repeatsReadText ?? false,
+    live: kind.live,
     limits: run.limits === undefined ? limits : resolveLimits(limits, run.limits),
     approvalExpiryMs: run.limits?.approvalTimeoutMs ?? harness.limits?.approvalTimeoutMs,
     approvals: run.approvals ?? harness.approvals,

@@ -15,6 +15,7 @@ import {
 } from '../protocol/index.js';
 import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
+import { RunningScripts } from '../run/running-scripts.js';
 import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
 import { ContextWriter, type HarnessServices, type ToolServices } from '../run/script-run.js';
 import { loadIsolatedVm, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
@@ -54,6 +55,7 @@ export function openServices(options: HarnessOptions, closed: AbortSignal): Harn
     closed,
     suspendAfterMs: options.suspendAfterMs,
     audit: openAudit(options),
+    running: new RunningScripts(),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   type StreamEvent,
   type Tool,
 } from '../protocol/index.js';
+import { MAX_TIMER_MS } from '../protocol/limited-signal.js';
 import { RUN_OPTIONS } from '../protocol/run-context.js';
 import { readPolicy } from '../calls/approvals/index.js';
 import type { Compiler } from '../script/index.js';
@@ -57,6 +58,12 @@ export interface HarnessOptions {
   approvals?: ApprovalPolicy | undefined;
   /** The time in ms after which a script is suspended if it waits only for users. Default: no limit. */
   suspendAfterMs?: number | undefined;
+  /**
+   * The time in ms after which a script that still runs answers with the status `running`, and continues:
+   * `harness.waitScript` answers its end. Scripts in answers, of agents and of `asTool` always run to their end. Default: `runScript`
+   * waits for the end.
+   */
+  yieldAfterMs?: number | undefined;
   /**
    * A secret of at least 32 bytes that seals suspensions and authenticates journals. The processes that may resume must
    * share it. In a list, the first key seals and every key opens. A function is called when the first script is
@@ -152,6 +159,10 @@ const HarnessOptionsSchema = z.strictObject({
     .min(0)
     .max(2 ** 31 - 1)
     .optional(),
+  yieldAfterMs: whole
+    .min(0)
+    .max(2 ** 31 - 1)
+    .optional(),
   suspensionKey: z
     .custom<NonNullable<HarnessOptions['suspensionKey']>>(isKeys, 'expected a secret of at least 32 bytes, or several')
     .optional(),
@@ -214,7 +225,17 @@ const WITHOUT_SINK: readonly string[] = RUN_OPTIONS.filter((name) => name !== 's
 const RESUME_OPTIONS = [...WITHOUT_SINK.filter((name) => name !== 'context'), 'onOutcome', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal', 'repeatsReadText'],
+  runScript: [
+    ...RUN_OPTIONS,
+    'mode',
+    'language',
+    'threadId',
+    'turnId',
+    'item',
+    'refusal',
+    'repeatsReadText',
+    'yieldAfterMs',
+  ],
   processText: [
     ...WITHOUT_SINK,
     'mode',
@@ -227,10 +248,12 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   callTool: [...RUN_OPTIONS, 'callId', 'scriptId', 'threadId', 'turnId'],
   asTool: WITHOUT_SINK,
-  resume: [...RESUME_OPTIONS, 'sink'],
+  resume: [...RESUME_OPTIONS, 'sink', 'yieldAfterMs'],
   resumeText: RESUME_OPTIONS,
-  recover: [...RESUME_OPTIONS, 'sink', 'item', 'evenEnded'],
+  recover: [...RESUME_OPTIONS, 'sink', 'item', 'evenEnded', 'yieldAfterMs'],
   decide: ['principal'],
+  waitScript: ['forMs', 'principal', 'signal'],
+  cancelScript: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
   revert: ['app', 'principal', 'signal', 'approvals', 'limits', 'onEvent'],
 };
@@ -270,8 +293,18 @@ export function checkRunOptions(run: object, method: string): void {
       option: `${method}: mode`,
       expected: `one of ${MODES.join(', ')}`,
     });
+  for (const name of ['yieldAfterMs', 'forMs'] as const)
+    assertTime((run as Record<string, unknown>)[name], name, method);
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);
+}
+
+function assertTime(ms: unknown, name: string, method: string): void {
+  if (ms === undefined || (Number.isInteger(ms) && (ms as number) >= 0 && (ms as number) <= MAX_TIMER_MS)) return;
+  throw new ToolscriptUsageError('OPTION_INVALID', {
+    option: `${method}: ${name}`,
+    expected: `a whole number of ms from 0 to ${MAX_TIMER_MS}`,
+  });
 }
 
 function assertContext(context: unknown, method: string): void {

@@ -38,7 +38,8 @@ import {
 import { cannotResume, type RunEnd } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
 import { failedOutcome } from '../calls/session/index.js';
-import type { RunContext, RunOptions } from '../protocol/run-context.js';
+import type { LiveScript, RunContext, RunOptions } from '../protocol/run-context.js';
+import type { JournalState } from '../run/durability/journal-lines.js';
 import type { DecideResult, ProcessTextOptions, ResumeOptions } from './harness-types.js';
 import type { RunKind } from './make-context.js';
 
@@ -68,9 +69,12 @@ export class SuspendedScripts {
   async #resumeOpened(waiting: WaitingScript, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
     const { frame, nextSeq, answer } = waiting.suspension;
     if (answer === undefined) {
-      const context = this.#context(run, frame.identity, nextSeq);
       const host = { ...this.#host(run), decisions };
-      return reportOutcome((await resumeScript(this.#harness.services(), context, waiting, host)).outcome, run);
+      const { scriptId } = waiting.suspension.header;
+      const outcome = await this.#followed(scriptId, run, async (given, live) =>
+        resumeScript(this.#harness.services(), this.#context(given, frame.identity, nextSeq, live), waiting, host),
+      );
+      return reportOutcome(outcome, run);
     }
     let outcome: Outcome | undefined;
     const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
@@ -100,19 +104,45 @@ export class SuspendedScripts {
   }
 
   async recover(scriptId: string, run: ResumeOptions): Promise<Outcome> {
-    let found: Recoverable | RunEnd = await findRecoverable(this.#harness.services(), scriptId, run);
+    const found: Recoverable | RunEnd = await findRecoverable(this.#harness.services(), scriptId, run);
     if ('outcome' in found) return reportOutcome(found.outcome, run);
     const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
     if (refusal !== undefined) return reportOutcome(failedOutcome(refusal, scriptId), run);
-    if ('recorded' in found) {
-      const { threadId } = found.recorded.identity;
-      const context = this.#context(run, runIdentity({ threadId }));
-      const host = this.#host(run);
-      if (found.recorded.ended !== undefined)
-        return reportOutcome((await reportEnd(this.#harness.services(), context, found.recorded, host)).outcome, run);
-      found = await recoverScript(this.#harness.services(), context, scriptId, { ...host, force: run.force });
+    return 'recorded' in found
+      ? this.#recoverRecorded(scriptId, found.recorded, run)
+      : this.#resumeOpened(found, {}, run);
+  }
+
+  async #recoverRecorded(scriptId: string, recorded: JournalState, run: ResumeOptions): Promise<Outcome> {
+    const { identity, ended } = recorded;
+    const own = runIdentity({ threadId: identity.threadId });
+    const host = this.#host(run);
+    if (ended !== undefined) {
+      const end = await reportEnd(this.#harness.services(), this.#context(run, own), recorded, host);
+      return reportOutcome(end.outcome, run);
     }
-    return 'outcome' in found ? reportOutcome(found.outcome, run) : this.#resumeOpened(found, {}, run);
+    const raced: { waiting?: WaitingScript } = {};
+    const outcome = await this.#followed(scriptId, run, async (given, live) => {
+      const context = this.#context(given, own, 0, live);
+      const recovered = await recoverScript(this.#harness.services(), context, scriptId, { ...host, force: run.force });
+      if ('outcome' in recovered) return recovered;
+      raced.waiting = recovered;
+      return waitsForNobody(scriptId);
+    });
+    return raced.waiting === undefined ? reportOutcome(outcome, run) : this.#resumeOpened(raced.waiting, {}, run);
+  }
+
+  /** Runs a script again. Callers that wait for the script get the outcome too. */
+  #followed(
+    scriptId: string,
+    { yieldAfterMs, ...run }: ResumeOptions,
+    start: (run: ResumeOptions, live: LiveScript | undefined) => Promise<RunEnd>,
+  ): Promise<Outcome> {
+    const { principal, signal } = run;
+    const { running } = this.#harness.services();
+    return running.run({ scriptId, principal, signal, yieldAfterMs }, (signal, live) =>
+      start({ ...run, signal }, live),
+    );
   }
 
   async inspect(scriptId: string, principal: string | undefined): Promise<KeptScriptDetails | undefined> {
@@ -126,8 +156,8 @@ export class SuspendedScripts {
     return (await replayScript(this.#harness.services(), context, scriptId)).outcome;
   }
 
-  #context(run: ResumeOptions, identity: RunIdentity, nextSeq = 0): RunContext {
-    return this.#harness.context(run, { identity, mode: this.#harness.mode, nextSeq });
+  #context(run: ResumeOptions, identity: RunIdentity, nextSeq = 0, live?: LiveScript): RunContext {
+    return this.#harness.context(run, { identity, mode: this.#harness.mode, nextSeq, live });
   }
 
   /** The ceilings of resumed scripts are the limits that the harness or the resume sets explicitly. */

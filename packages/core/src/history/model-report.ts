@@ -6,6 +6,7 @@ import {
   type ModelPart,
   type Operation,
   type Outcome,
+  type RunningOutcome,
   type ScriptFailure,
   type OperationStatus,
 } from '../protocol/index.js';
@@ -76,6 +77,8 @@ function outcomeSections(outcome: Outcome, options: ModelReportOptions): Section
       return failedSections(outcome, options.source);
     case 'suspended':
       return suspendedSections(outcome);
+    case 'running':
+      return runningSections(outcome);
   }
 }
 
@@ -141,6 +144,20 @@ function suspendedSections(outcome: SuspendedOutcome): Section[] {
     ...operationSections(outcome.operations, outcome.operations),
     ...imageSection(outcome),
     ...textSection('Output so far:', outcome.output, 1),
+    ...logSection(outcome),
+  ];
+}
+
+function runningSections(outcome: RunningOutcome): Section[] {
+  const { scriptId, operations, output } = outcome;
+  return [
+    headline(
+      `Script ${scriptId} still runs, ${countOperations(operations)}. It continues: do not repeat its calls. A call ` +
+        'with the status unknown is being made.',
+    ),
+    ...operationSections(operations, operations).slice(0, 1),
+    ...imageSection(outcome),
+    ...textSection('New output:', output, 1),
     ...logSection(outcome),
   ];
 }

@@ -1,6 +1,12 @@
 import { present } from '../protocol/json.js';
 import { toSnakeCase } from '../protocol/spelling.js';
-import type { FunctionCallOutputItem, Operation, Outcome, ScriptExecutionOutputItem } from '../protocol/index.js';
+import type {
+  FunctionCallOutputItem,
+  Operation,
+  Outcome,
+  RunningOutcome,
+  ScriptExecutionOutputItem,
+} from '../protocol/index.js';
 import { boundedJson, cutMiddle, QUARTERS_PER_TOKEN } from './bounded-text.js';
 import { collectImages, imageHolders, imageLines, withoutImageData } from './images.js';
 
@@ -21,7 +27,10 @@ export interface OutputItemIdentity {
  * also listed as references. The suspension is not included: it belongs to the harness, and events report its
  * approvals.
  */
-export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItemIdentity): ScriptExecutionOutputItem {
+export function outcomeToOutputItem(
+  outcome: Exclude<Outcome, RunningOutcome>,
+  { id, callId }: OutputItemIdentity,
+): ScriptExecutionOutputItem {
   return {
     type: 'script_execution_output',
     id,
@@ -96,7 +105,7 @@ function imageMembers(holders: readonly unknown[]): Pick<ScriptExecutionOutputIt
   return images.length === 0 ? {} : { images: [...images] };
 }
 
-function resultMembers(outcome: Outcome): Partial<ScriptExecutionOutputItem> {
+function resultMembers(outcome: Exclude<Outcome, RunningOutcome>): Partial<ScriptExecutionOutputItem> {
   switch (outcome.status) {
     case 'completed':
       return {

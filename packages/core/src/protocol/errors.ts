@@ -141,6 +141,13 @@ export const ERROR_TABLE = {
     'Read the operations, then send a script that continues from there.',
     false,
   ),
+  ScriptInterruptedError: row(
+    'executing',
+    'The process that ran the script ended before the script did.',
+    'Read the operations; do not repeat completed calls.',
+    false,
+  ),
+  ScriptNotFoundError: row('executing', 'There is no script with that id.', 'Use the id from an outcome.', false),
 } as const satisfies Record<string, ErrorRow>;
 
 /** The code of a script's failure, such as `ToolValidationError`. `ERROR_TABLE` describes each code. */

@@ -151,8 +151,8 @@ export interface EventLog {
   /**
    * Appends events of one run in order of `seq`, all or none. When the promise resolves, readers see the events. Events
    * that are already stored are skipped. Rejects with a `StaleEpochError` if the log knows a later epoch, and with an
-   * `EventOrderError` for a gap, for a different event at the same `seq`, and for an event after the run's last one. As
-   * with `ThreadStore.append`, a power failure may lose the newest events.
+   * `EventOrderError` for a gap, for a different event at the same `seq`, for an event after the run's last one, and for
+   * a run that was not opened or that the log has lost: only the run store knows then who may open the run. As with `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
   /** Reads a page of events. Without `from`, the page begins with the first event that is not trimmed. */
@@ -195,11 +195,15 @@ export interface EventLog {
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /**
    * Removes the run's events before `seq`, so that no read or delivery begins before event `seq`. Another store must
-   * contain the removed events. The other events keep their `seq`. A repeated call does nothing.
+   * contain the removed events. The other events keep their `seq`. `epoch`: the epoch of the run whose state the caller
+   * has read; the call does nothing if the log knows a later one. A repeated call does nothing.
    */
-  trim(runId: string, seq: number): Promise<void>;
-  /** Removes the run from the log and from all groups. A repeated call does nothing. */
-  delete(runId: string): Promise<void>;
+  trim(runId: string, seq: number, epoch: number): Promise<void>;
+  /**
+   * Removes the run from the log and from all groups. `epoch`: as for `trim`. Default: any epoch, for a run that was
+   * deleted. A repeated call does nothing.
+   */
+  delete(runId: string, epoch?: number): Promise<void>;
   /**
    * Yields after events may have been published or acknowledged, in this process or another one. See `RunStore.watch`
    * for the rules.

@@ -1,42 +1,54 @@
-/*
- * Facts about models, in one place. The sources, as read on 2026-11-24, are:
- * - names of models that are served, and the end of claude-sonnet-4-5 on 2026-11-30: `@anthropic-ai/sdk` 1.12.0
- *   (`resources/messages/messages`), `openai` 6.49.0 (`resources/shared`);
- * - models of OpenAI that were shut down on 2026-07-23, gpt-5.1-codex among them, and their successors:
- *   https://developers.openai.com/api/docs/deprecations
- * - "adaptive thinking is not supported on this model", efforts and temperatures by model: the reference of `thinking`
- *   at https://platform.claude.com/docs, and refusals that users report.
- * For a model that this file does not list, the request is sent as the caller made it.
- */
+import type { ReasoningEffort } from './model.js';
+import { MODEL_FAMILIES, type ModelFacts } from './model-families.js';
 
 /** The models of the built-in agents, by slug. */
 export const DEFAULT_MODELS = {
-  'gpt-5.1-codex': 'gpt-5.6-sol',
+  gpt: 'gpt-6.2-sol',
   'claude-sonnet': 'claude-sonnet-5-5',
   'claude-haiku': 'claude-haiku-5-5',
   ollama: 'qwen3-coder',
 } as const;
 
-const OPENAI_WITHOUT_REASONING = [/^gpt-3\.5/u, /^gpt-4/u, /^chatgpt-/u, /^gpt-5[\d.]*-chat/u];
-const OPENAI_WITH_REASONING = [/^o\d/u, /^gpt-5/u, /^codex-/u];
+const FACTS: ReadonlyMap<string, ModelFacts> = new Map(
+  MODEL_FAMILIES.flatMap(({ models, statements }) =>
+    models.map((model): [string, ModelFacts] => [
+      model,
+      Object.assign({}, ...statements.filter(({ of }) => of === undefined || of.includes(model))) as ModelFacts,
+    ]),
+  ),
+);
+
+const NOTHING: ModelFacts = {};
+
+/** The facts about a model; empty for an unknown one. Names of platforms, such as Bedrock and Vertex, are understood. */
+export function factsOf(model: string): ModelFacts {
+  return FACTS.get(bareModelName(model)) ?? NOTHING;
+}
 
 /** Whether a model never reasons. A service refuses a request for reasoning to such a model. */
 export function neverReasons(model: string): boolean {
-  return matchesModel(OPENAI_WITHOUT_REASONING, model);
+  return factsOf(model).efforts?.length === 0;
 }
-
-const CLAUDE_WITH_BUDGETS = [/^claude-(?:2|3|instant)/u, /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u];
-const CLAUDE_4_6 = [/^claude-(?:opus|sonnet)-4-6/u];
 
 /** The form in which a model of Anthropic accepts a reasoning effort. */
 export function effortShape(model: string): 'adaptive' | 'budget' {
-  return matchesModel(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
+  return factsOf(model).thinking?.includes('adaptive') === false ? 'budget' : 'adaptive';
 }
 
-/** The effort, or `high` if the model lacks this effort: Claude 4.6 has no `xhigh`, and Sonnet 4.6 has no `max`. */
-export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
-  if (!matchesModel(CLAUDE_4_6, model)) return effort;
-  return effort === 'xhigh' || (effort === 'max' && !bareModelName(model).startsWith('claude-opus')) ? 'high' : effort;
+/** From least to most. */
+const EFFORTS: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** The effort, or the nearest one that the model accepts. Only `none` becomes a request without reasoning. */
+export function nearestEffort(
+  { efforts = EFFORTS, effortsNotInChat = [] }: ModelFacts,
+  effort: ReasoningEffort,
+  api?: string,
+): ReasoningEffort {
+  const accepted = efforts.filter((one) => api !== 'openai-chat' || !effortsNotInChat.includes(one));
+  if (accepted.includes(effort)) return effort;
+  const reasoning = EFFORTS.filter((one) => one !== 'none' && accepted.includes(one));
+  const wanted = EFFORTS.indexOf(effort);
+  return reasoning.findLast((one) => EFFORTS.indexOf(one) <= wanted) ?? reasoning[0] ?? effort;
 }
 
 /**
@@ -51,19 +63,20 @@ export function isClaude(model: string): boolean {
   return bareModelName(model).startsWith('claude-');
 }
 
-const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
-
-/** Whether a model takes a temperature. Reasoning models of OpenAI and models of Anthropic after 4.6 refuse one. */
-export function takesTemperature(model: string): boolean {
-  if (isClaude(model)) return matchesModel(TEMPERATURE_OF_CLAUDE, model);
-  return neverReasons(model) || !matchesModel(OPENAI_WITH_REASONING, model);
+/** Whether a model accepts a temperature with an effort. */
+export function takesTemperature(model: string, effort: ReasoningEffort | undefined): boolean {
+  const { temperature = 'always' } = factsOf(model);
+  return temperature === 'always' || (temperature === 'without-reasoning' && effort === 'none');
 }
 
-function matchesModel(patterns: readonly RegExp[], model: string): boolean {
-  return patterns.some((pattern) => pattern.test(bareModelName(model)));
-}
+/** Prefixes of gateways, platforms, regions and fine-tuned models. */
+const PREFIX = /^(?:.*\/)?(?:ft:)?(?:(?:[a-z]+\.)*(?:anthropic|openai)\.)?/u;
+/** Suffixes of platforms and variants: `-v1:0`, `:batch`, `[1m]`, `@20250929`, a date, `-latest`. */
+const SUFFIX = /(?:-v\d+(?::\d+)?|:[\w:-]*|\[1m\]|@\w+|-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|fast))$/u;
 
-/** The name without the prefix of a gateway or of a fine-tuned model. */
+/** The name without what platforms add to it. */
 function bareModelName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
+  let name = model.replace(PREFIX, '');
+  for (let shorter = name.replace(SUFFIX, ''); shorter !== name; shorter = name.replace(SUFFIX, '')) name = shorter;
+  return name.startsWith('claude-') ? name.replaceAll('.', '-') : name;
 }

@@ -5,7 +5,12 @@ import { StoreIdSchema } from './store-shapes.js';
  * The turn at which a branch leaves another thread. The branch begins with copies of the turns before this turn, and
  * with the other thread's instructions.
  */
-export const BranchPointSchema = z.strictObject({ threadId: StoreIdSchema, turnId: StoreIdSchema });
+export const BranchPointSchema = z.strictObject({
+  threadId: StoreIdSchema,
+  turnId: StoreIdSchema,
+  /** Whether the branch also begins with a copy of the turn itself. Default: false. */
+  withTurn: z.boolean().optional(),
+});
 export type BranchPoint = z.infer<typeof BranchPointSchema>;
 
 /** A thread that is created together with its first run. */

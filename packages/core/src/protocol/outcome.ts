@@ -58,7 +58,22 @@ export type Outcome<T = unknown> = {
       suspension: string;
       pendingApprovals: ApprovalRequest[];
     }
+  | {
+      /**
+       * The script has run longer than `yieldAfterMs` and continues; `harness.waitScript(scriptId)` answers its end.
+       * `output` and `logs` are what is new since the script's last `running` outcome. A call that runs has the status
+       * `unknown`.
+       */
+      status: 'running';
+      value?: undefined;
+      error?: undefined;
+      suspension?: undefined;
+      pendingApprovals?: undefined;
+    }
 );
+
+/** The outcome of a script that still runs. */
+export type RunningOutcome = Extract<Outcome, { status: 'running' }>;
 
 /** The modes, ordered from the most restrictive to the least restrictive. */
 export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from './approvals.js';
 import type { EventPayload, StreamEvent } from './events.js';
-import type { HarnessMode } from './outcome.js';
+import type { HarnessMode, RunningOutcome } from './outcome.js';
 import type { JsonObject } from './json.js';
 import type { Limits, LimitsInput } from './limits.js';
 import type { RunIdentity } from './run-events.js';
@@ -80,6 +80,23 @@ export interface RunContext extends Readonly<Omit<RunOptions, 'context' | 'limit
   readonly isInAnswer: boolean;
   /** True: the script repeats a text that its conversation has read. Every call of the script then needs a decision. */
   readonly repeatsReadText: boolean;
+  /** Undefined: the caller waits for the end of the script. */
+  readonly live: LiveScript | undefined;
+}
+
+/** A script that may continue after its caller has received an outcome. */
+export interface LiveScript {
+  readonly scriptId: string;
+  /** Called when the script's session begins; a script that is run again has a second session. */
+  follow(session: FollowedSession): void;
+}
+
+/** The session of a live script. */
+export interface FollowedSession {
+  /** The whole output, logs and operations so far. */
+  soFar(): RunningOutcome;
+  /** Stores the script, so that other processes can find it. A failure ends the script. */
+  keep(): Promise<void>;
 }
 
 /** Returns the part of a context that tools see. */

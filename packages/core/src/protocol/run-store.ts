@@ -48,6 +48,8 @@ export const RunSchema = z.strictObject({
   leaseExpiresAt: TimeSchema.optional(),
   /** The first holder that has left the run unfinished since the run was created or suspended. */
   leftBy: z.string().optional(),
+  /** Present if a branch has made the run as a copy of another one. */
+  isCopy: z.literal(true).optional(),
   /** The number of holders that died since the run was created or suspended. Absent: none. */
   deaths: z.number().int().min(1).optional(),
   /** The time at which the run's cancellation was requested. */
@@ -77,11 +79,14 @@ const LeaseSchema = z.strictObject({
 });
 
 const StorageBoundsSchema = z.strictObject({
-  /** In bytes of messages, events and copied files; a character counts as one byte. */
+  /** In bytes of messages, events and documents; a character of a message or an event counts as one byte. */
   bytesPerThread: z.number().int().min(1),
   bytesPerPrincipal: z.number().int().min(1),
 });
-/** The sizes that a run's thread, and all threads of its principal together, must not exceed when the run is created. */
+/**
+ * The sizes that a run's thread, and all threads and documents of its principal together, must not exceed when the run
+ * is created. Documents of a workspace count for nobody.
+ */
 export type StorageBounds = z.infer<typeof StorageBoundsSchema>;
 
 export const RunDraftSchema = z.strictObject({

@@ -106,12 +106,11 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
 export interface ThreadStore {
   /**
    * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread begins with
-   * copies of the turns before the turn of `branchOf`. The runs of these copies have new ids, and keep their events and
+   * copies of the turns before the turn of `branchOf`, or up to it. The runs of these copies have new ids, and keep their events and
    * times, but not their approvals. A copy costs the same for a long turn as for a short one, takes no events, and
    * stays when the original is deleted. The bytes of a copy count like those of its original. The thread also begins with copies of the versions of documents that were saved
-   * before the turn of `branchOf` was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
-   * owner or does not contain the turn, and with a `ThreadBusyError` if one of the turns before that turn has not
-   * ended.
+   * before the first turn that it does not copy was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
+   * owner or does not contain the turn, and with a `ThreadBusyError` if one of the copied turns has not ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
   /** With `principal`, returns undefined for a thread of another principal. */

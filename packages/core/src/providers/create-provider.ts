@@ -23,6 +23,7 @@ import {
   keyFailure,
   retryPolicy,
   delayBeforeRetry,
+  refusedMember,
   type RequestFailure,
   type RetryOptions,
   type RetryPolicy,
@@ -100,6 +101,10 @@ interface EncodedRequest {
 const bearer = (apiKey: string | undefined): Record<string, string> =>
   apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 
+function isOpenAi(hostname: string): boolean {
+  return hostname === 'api.openai.com' || hostname.endsWith('.openai.azure.com');
+}
+
 const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
   'openai-responses': {
     baseUrl: 'https://api.openai.com/v1',
@@ -121,9 +126,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     headers: bearer,
     encode: (prompt, { chat }, { hostname }) => ({
       body: encodeChat(prompt, {
-        maxTokensName: /^api\.openai\.com$|\.openai\.azure\.com$/u.test(hostname)
-          ? 'max_completion_tokens'
-          : 'max_tokens',
+        ...(isOpenAi(hostname) ? { maxTokensName: 'max_completion_tokens', toolsWithReasoning: false } : {}),
         ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         ...chat,
       }),
@@ -186,6 +189,8 @@ class ModelLine {
   readonly #retries: RetryPolicy;
   /** Redacts the newest key and the secret headers. */
   #redact: Redact;
+  /** The optional members of the body that the service has refused. */
+  readonly #refused = new Set<string>();
 
   constructor(api: ProviderApi, options: ProviderOptions) {
     const format = FORMATS[api];
@@ -209,9 +214,11 @@ class ModelLine {
     const { body, container, origin } = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
-      const answered = await this.#attempt(body, limits.nextAttempt(), signal, headers);
+      const sent = Object.fromEntries(Object.entries(body).filter(([name]) => !this.#refused.has(name)));
+      const answered = await this.#attempt(bodyText(sent), limits.nextAttempt(), signal, headers);
       const posted = container === undefined ? answered : withContainerFailure(answered);
-      const failure = yield* this.#emit(posted, { answerId, retries, limits, origin });
+      const failure =
+        this.#noteRefusal(posted, sent) ?? (yield* this.#emit(posted, { answerId, retries, limits, origin }));
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
@@ -219,13 +226,19 @@ class ModelLine {
     }
   }
 
-  async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined; origin: AnswerOrigin }> {
+  async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
     const prompt = await createPrompt(this.#api, this.#options.model, request, this.#clock.now());
     const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    const json = JSON.stringify(mergedBody(body, this.#options.extraBody));
-    // defence: no-half-characters
     const origin = { model: this.#options.model, ...present({ prefix }) };
-    return { body: withoutHalves(json), container: prompt.container, origin };
+    return { body: mergedBody(body, this.#options.extraBody), container: prompt.container, origin };
+  }
+
+  /** Notes the member because of which the service refused the request, which is then sent without it. */
+  #noteRefusal(posted: PostResult, body: Record<string, unknown>): Retry | undefined {
+    const member = posted.type === 'failure' ? refusedMember(posted.failure, body) : undefined;
+    if (posted.type !== 'failure' || member === undefined) return undefined;
+    this.#refused.add(member);
+    return { failure: posted.failure, delayMs: 0 };
   }
 
   #keyRedactor(apiKey: string | undefined): Redact {
@@ -363,6 +376,12 @@ interface Retry {
 type PostedAnswer = Extract<PostResult, { type: 'answer' }>;
 
 const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
+
+function bodyText(body: object): string {
+  const json = JSON.stringify(body);
+  // defence: no-half-characters
+  return withoutHalves(json);
+}
 
 /** The members of `response_start` that come from the headers of the response. */
 function headerMembers({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {

@@ -1,5 +1,5 @@
-import { takesTemperature } from '../protocol/known-models.js';
-import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
+import { factsOf, takesTemperature } from '../protocol/known-models.js';
+import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem, ToolChoice } from '../protocol/index.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
 import { withoutLostCalls } from './hosted-pairs.js';
 import { withoutLostCode } from './lost-code.js';
@@ -98,7 +98,12 @@ export function nonNull<Members extends object>(
   };
 }
 
-/** The temperature for a model of OpenAI. A reasoning model accepts one only with the effort `none`. */
+/** The temperature, if the model accepts one with this effort. */
 export function modelTemperature({ model, temperature, reasoningEffort }: Prompt): number | undefined {
-  return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
+  return takesTemperature(model, reasoningEffort) ? temperature : undefined;
+}
+
+/** The tool choice, if the model accepts one. */
+export function modelToolChoice({ model, toolChoice }: Prompt): ToolChoice | undefined {
+  return factsOf(model).forcedToolChoice === false ? undefined : toolChoice;
 }

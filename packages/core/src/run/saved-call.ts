@@ -168,7 +168,7 @@ export function outcomeOfCall(
 ): Outcome {
   const operation = savedCallOperation(services, context, outcome, call);
   const operations = [operation];
-  if (outcome.status === 'failed') return { ...outcome, operations };
+  if (outcome.status === 'failed' || outcome.status === 'running') return { ...outcome, operations };
   if (outcome.status === 'suspended')
     return { ...outcome, operations, pendingApprovals: callRequests(outcome.pendingApprovals, call) };
   const { value: _value, ...ended } = outcome;

@@ -13,6 +13,7 @@ import type { RunContext } from '../protocol/run-context.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
+import type { RunningScripts } from './running-scripts.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import { checkSavedScript } from './saved-scripts.js';
 
@@ -40,6 +41,8 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
   audit: Audit | undefined;
+  /** The scripts that callers may wait for by their ids. */
+  running: RunningScripts;
   /** Aborts when the harness is closed. */
   closed: AbortSignal;
 }

@@ -18,6 +18,7 @@ import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { newId, sha256 } from '../text/crypto.js';
 import { reportInternalError } from './durability/services.js';
 import { present } from '../protocol/json.js';
+import { storedOutcome } from './durability/journal-lines.js';
 import { StoreJournal } from './durability/store-journal.js';
 import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from './durability/suspensions.js';
 import { outcomeToOutputItem, renderOutcomeForModel } from '../history/index.js';
@@ -31,7 +32,7 @@ export interface RunEnd extends ScriptEnd {
 
 /** Compiles and runs one script, and emits its events. */
 export async function runText(services: HarnessServices, context: RunContext, text: ScriptText): Promise<RunEnd> {
-  const scriptId = newId('scr');
+  const scriptId = ownId(context);
   const startedAt = performance.now();
   // The worker threads of the runtime start while the compiler's worker thread starts. Later calls of `warm` cost
   // nothing.
@@ -53,6 +54,10 @@ export async function runText(services: HarnessServices, context: RunContext, te
   const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, services.runtime.name);
   if (item !== undefined) announceOutcome(context, item, outcome, text.source);
   return { outcome };
+}
+
+function ownId({ live }: RunContext): string {
+  return live?.scriptId ?? newId('scr');
 }
 
 /** Compiles a script. If the harness is closed during the compilation, cancels the started item and rejects. */
@@ -123,7 +128,7 @@ export async function endRun(
   { end, frame, kept, source }: EndedScript,
 ): Promise<RunEnd> {
   if (end.status !== 'suspended') {
-    if (kept.journal !== undefined) await noteEnd(services, kept.journal, end, context.signal);
+    if (kept.journal !== undefined) await noteEnd(services, kept.journal, end, context.signal, frame);
     if (frame.item !== undefined) announceOutcome(context, frame.item, end, source);
     return { outcome: end };
   }
@@ -134,7 +139,7 @@ export async function endRun(
     outcome = pending.outcome(context.isInAnswer ? '' : await pending.seal(nextSeq, undefined));
   } catch (error) {
     outcome = unsuspendedOutcome(services, end, error, kept.journal);
-    if (kept.journal !== undefined) await noteEnd(services, kept.journal, outcome, context.signal);
+    if (kept.journal !== undefined) await noteEnd(services, kept.journal, outcome, context.signal, frame);
   }
   if (frame.item !== undefined) announceOutcome(context, frame.item, outcome, source);
   return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
@@ -173,13 +178,18 @@ async function noteEnd(
   journal: StoreJournal,
   outcome: Outcome,
   signal: AbortSignal | undefined,
+  { callId }: Pick<ScriptFrame, 'callId'>,
 ): Promise<void> {
-  if (outcome.status === 'suspended') return;
+  if (outcome.status !== 'completed' && outcome.status !== 'failed') return;
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
     if (journal.hasFailed || isInterrupted(services, outcome, signal)) await journal.interrupt();
-    else await journal.ended({ atMs: Date.now(), status, ...why });
+    else
+      await journal.ended({ atMs: Date.now(), status, ...why }, () =>
+        // The result of a structured call is stored with its operation.
+        callId === undefined ? storedOutcome(outcome) : undefined,
+      );
   } catch (error) {
     // The script has already run, so only the operator gets the report that its end was not stored.
     reportInternalError(
@@ -203,7 +213,7 @@ function isInterrupted(services: HarnessServices, outcome: Outcome, signal: Abor
 
 /** Emits the item of a block that cannot run, and an output with the reason. */
 export function reportUnrunnable(context: RunContext, text: ScriptText, failure: ScriptFailure): Outcome {
-  const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
+  const outcome = plainOutcome(ownId(context), { error: failure }, undefined, 0, 'none');
   const item = announce(context.sink, executionItem(text, undefined), text.item);
   announceOutcome(context, item, outcome, text.source);
   return outcome;
@@ -288,6 +298,7 @@ export function announceOutcome(
   source: string,
 ): void {
   if (outcome.status === 'suspended') return announceStatus(sink, itemId, 'suspended');
+  if (outcome.status === 'running') return;
   const id = newId('item');
   sink.emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
   const from = { source, tokenBudget: limits.modelOutputTokens, mode };

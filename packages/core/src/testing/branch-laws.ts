@@ -83,7 +83,7 @@ export const branchLaws: readonly StoresLaw[] = [
     deepStrictEqual(others, []);
     const { runId, turnId } = copy!;
     notStrictEqual(runId, one.runId);
-    deepStrictEqual(copy, { ...original, runId, turnId, threadId });
+    deepStrictEqual(copy, { ...original, runId, turnId, threadId, isCopy: true });
     const events = [runEvent(copy!, 0, messagePayload('i_one', 'answer to one')), runEvent(copy!, 1, DONE)];
     deepStrictEqual((await stores.threads.readEvents(runId)).events, events);
     strictEqual(await stores.runs.claim({ owner: 'w', leaseMs: 10 }), undefined);
@@ -192,6 +192,25 @@ export const branchLaws: readonly StoresLaw[] = [
     strictEqual((await stores.threads.list()).threads.length, 1);
     const branch = await stores.threads.create(branchOf(open.turn.turnId));
     deepStrictEqual(await threadTexts(stores, branch.threadId), ['one', 'answer to one']);
+  }),
+  storesLaw('a branch with the named turn begins with the turns up to it', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'one');
+    const { threadId } = one;
+    const file = { scope: { kind: 'thread', id: threadId }, kind: 'file', name: 'f' } as const;
+    await stores.documents.save({ ...file, text: 'of one' });
+    const last = await stores.threads.create({
+      principal: 'ada',
+      branchOf: { threadId, turnId: one.turnId, withTurn: true },
+    });
+    await endedTurn(stores, threadId, 'two');
+    const branchOf = { threadId, turnId: one.turnId, withTurn: true };
+    const middle = await stores.threads.create({ principal: 'ada', branchOf });
+    for (const branch of [last, middle]) {
+      deepStrictEqual(branch.branchOf, branchOf);
+      deepStrictEqual(await threadTexts(stores, branch.threadId), ['one', 'answer to one']);
+      const copy = await stores.documents.read({ ...file, scope: { kind: 'thread', id: branch.threadId } });
+      strictEqual(copy?.text, 'of one');
+    }
   }),
   storesLaw('the same request with an idempotency key creates one branch', async (stores) => {
     const { threadId, turnId } = await endedTurn(stores, undefined, 'one');

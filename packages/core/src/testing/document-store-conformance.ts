@@ -6,14 +6,25 @@ import {
   DocumentLimitError,
   NotFoundError,
   StaleEpochError,
+  StorageLimitError,
   ToolscriptUsageError,
   type DocumentInfo,
   type DocumentPlace,
   type DocumentScope,
   type DocumentStore,
+  type RunDraft,
   type ServiceStores,
 } from '../protocol/index.js';
-import { allPages, heldRun, HOSTILE_TEXTS, refuses, storesLaw, TestClock, type StoresLaw } from './service-laws.js';
+import {
+  allPages,
+  heldRun,
+  HOSTILE_TEXTS,
+  refuses,
+  runDraft,
+  storesLaw,
+  TestClock,
+  type StoresLaw,
+} from './service-laws.js';
 
 /** The laws for every `DocumentStore`. Run each law in the test framework of your choice. */
 export function documentStoreConformance(): readonly StoresLaw[] {
@@ -489,4 +500,39 @@ const threadLaws: readonly StoresLaw[] = [
     await threads.delete(scope.id);
     deepStrictEqual(await namesIn(documents, copy), ['a']);
   }),
+  storesLaw(
+    'documents count for the bytes of their thread and of their owner, until they are deleted',
+    async (stores) => {
+      const { documents, threads, runs } = stores;
+      const first = await heldRun(stores);
+      await runs.finish(first.fence, { state: 'completed' });
+      const { threadId } = first.run;
+      const scope: DocumentScope = { kind: 'thread', id: threadId };
+      const text = 'x'.repeat(10_000);
+      const create = (bytesPerThread: number, bytesPerPrincipal: number, change: Partial<RunDraft> = {}) =>
+        runs.create(runDraft({ bounds: { bytesPerThread, bytesPerPrincipal }, ...change }));
+      const refused = async (...draft: Parameters<typeof create>) => refuses(() => create(...draft), StorageLimitError);
+      for (const name of ['a', 'b']) await documents.save({ ...documentPlace(name, { scope }), text });
+      await documents.save({ ...documentPlace('b', { scope }), text });
+      await documents.save({ ...documentPlace('w', { scope: { kind: 'workspace', id: '/w' } }), text });
+      await refused(30_000, 100_000, { thread: { threadId } });
+      const { turn } = await create(32_000, 100_000, { thread: { threadId } });
+      await refused(5_000, 30_000);
+      await create(5_000, 33_000);
+      await create(5_000, 5_000, { principal: 'eve' });
+      await refused(20_000, 100_000, { thread: { create: { branchOf: { threadId, turnId: turn.turnId } } } });
+      const branch = await threads.create({ principal: 'ada', branchOf: { threadId, turnId: turn.turnId } });
+      await refused(5_000, 60_000);
+      await documents.delete(documentPlace('b', { scope }));
+      await refused(5_000, 40_000);
+      await create(5_000, 44_000);
+      await threads.delete(branch.threadId);
+      await create(5_000, 15_000);
+      await documents.save({ ...documentPlace('own'), text });
+      await refused(5_000, 20_000);
+      await documents.delete(documentPlace('own'));
+      await threads.delete(threadId);
+      await create(5_000, 5_000);
+    },
+  ),
 ];

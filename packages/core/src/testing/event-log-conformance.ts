@@ -37,46 +37,81 @@ const publishLaws: readonly EventLogLaw[] = [
       runEvent(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
       ...runEvents(RUN, 20, 2),
     ];
-    await log.publish(1, events.slice(0, 2));
-    await log.publish(1, events.slice(2));
+    await publish(log, 1, events.slice(0, 2));
+    await publish(log, 1, events.slice(2));
     deepStrictEqual(await readAll(log, 'run_a'), events);
     deepStrictEqual(await log.read('run_a', { from: 3, limit: 1 }), { events: [events[3]], next: 4 });
     for (const runId of ['run_b', ...HOSTILE_TEXTS]) deepStrictEqual(await log.read(runId), { events: [] });
   }),
   logLaw('events that are published again are skipped, as a whole batch or in part', async (log) => {
     const events = runEvents(RUN, 6);
-    await log.publish(1, events.slice(0, 4));
-    for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await log.publish(1, part);
+    await publish(log, 1, events.slice(0, 4));
+    for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await publish(log, 1, part);
     deepStrictEqual(await readAll(log, 'run_a'), events);
   }),
   logLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (log) => {
     const events = runEvents(RUN, 6);
-    await refuses(() => log.publish(1, events.slice(1)), EventOrderError);
+    await refuses(() => publish(log, 1, events.slice(1)), EventOrderError);
     deepStrictEqual(await log.open('run_a', 1), { nextSeq: 0, isEnded: false });
-    await log.publish(1, events.slice(0, 2));
-    await refuses(() => log.publish(1, events.slice(3)), EventOrderError);
-    await refuses(() => log.publish(1, [runEvent(RUN, 1, DONE), events[2]!]), EventOrderError);
+    await publish(log, 1, events.slice(0, 2));
+    await refuses(() => publish(log, 1, events.slice(3)), EventOrderError);
+    await refuses(() => publish(log, 1, [runEvent(RUN, 1, DONE), events[2]!]), EventOrderError);
     deepStrictEqual(await readAll(log, 'run_a'), events.slice(0, 2));
   }),
   logLaw('a later epoch fences the earlier ones as soon as it is opened', async (log) => {
-    await log.publish(1, runEvents(RUN, 2));
+    await publish(log, 1, runEvents(RUN, 2));
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 2, isEnded: false });
-    await refuses(() => log.publish(1, runEvents(RUN, 1, 2)), StaleEpochError);
-    await refuses(() => log.publish(1, runEvents(RUN, 2)), StaleEpochError);
+    await refuses(() => publish(log, 1, runEvents(RUN, 1, 2)), StaleEpochError);
+    await refuses(() => publish(log, 1, runEvents(RUN, 2)), StaleEpochError);
     await refuses(() => log.open('run_a', 1), StaleEpochError);
-    await log.publish(2, runEvents(RUN, 1, 2));
-    await log.publish(4, runEvents(RUN, 1, 3));
-    await refuses(() => log.publish(3, runEvents(RUN, 1, 4)), StaleEpochError);
+    await publish(log, 2, runEvents(RUN, 1, 2));
+    await publish(log, 4, runEvents(RUN, 1, 3));
+    await refuses(() => publish(log, 3, runEvents(RUN, 1, 4)), StaleEpochError);
     deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
-    await log.publish(1, runEvents(OTHER, 1));
+    await publish(log, 1, runEvents(OTHER, 1));
+  }),
+  logLaw('a run that the log does not know, or has lost, is published only after it was opened', async (log) => {
+    await refuses(() => log.publish(1, runEvents(RUN, 1)), EventOrderError);
+    deepStrictEqual(await log.list(), { runs: [] });
+    await publish(log, 1, runEvents(RUN, 2));
+    await log.open('run_a', 2);
+    await log.delete('run_a');
+    // The events of a process that has lost the run would become the first ones.
+    await refuses(() => log.publish(1, runEvents(RUN, 1)), EventOrderError);
+    deepStrictEqual(await log.read('run_a'), { events: [] });
+    await log.open('run_a', 2);
+    await refuses(() => log.publish(1, runEvents(RUN, 1)), StaleEpochError);
+  }),
+  logLaw('of a later epoch, nothing is trimmed or deleted under an earlier one', async (log) => {
+    const events = runEvents(RUN, 3);
+    await publish(log, 1, events);
+    await log.open('run_a', 2);
+    await log.trim('run_a', 2, 1);
+    await log.delete('run_a', 1);
+    deepStrictEqual(await log.read('run_a'), { events });
+    for (const epoch of [-1, 0.5, Number.NaN]) {
+      await refuses(() => log.trim('run_a', 2, epoch), ToolscriptUsageError);
+      await refuses(() => log.delete('run_a', epoch), ToolscriptUsageError);
+    }
+    await log.trim('run_a', 2, 2);
+    deepStrictEqual(await log.read('run_a'), { events: events.slice(2) });
+    await log.delete('run_a', 3);
+    deepStrictEqual(await log.list(), { runs: [] });
+  }),
+  logLaw('of concurrent claims that open a new run, the latest one owns it', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const epochs = [3, 1, 5, 2, 4];
+    await Promise.allSettled(epochs.map((epoch, index) => (index % 2 === 0 ? log : beside).open('run_a', epoch)));
+    await refuses(() => log.open('run_a', 4), StaleEpochError);
+    deepStrictEqual(await log.open('run_a', 5), { nextSeq: 0, isEnded: false });
   }),
   logLaw('no event follows the last event of a run, but this last event may be repeated', async (log) => {
-    await refuses(() => log.publish(1, [runEvent(RUN, 0, DONE), runEvent(RUN, 1)]), EventOrderError);
+    await refuses(() => publish(log, 1, [runEvent(RUN, 0, DONE), runEvent(RUN, 1)]), EventOrderError);
     const suspended = runEvent(RUN, 0, { type: 'response_done', status: 'suspended' });
     const error = runEvent(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
-    await log.publish(1, [suspended, error, runEvent(RUN, 2, DONE)]);
-    await log.publish(1, [runEvent(RUN, 2, DONE)]);
-    await refuses(() => log.publish(2, [runEvent(RUN, 3)]), EventOrderError);
+    await publish(log, 1, [suspended, error, runEvent(RUN, 2, DONE)]);
+    await publish(log, 1, [runEvent(RUN, 2, DONE)]);
+    await refuses(() => publish(log, 2, [runEvent(RUN, 3)]), EventOrderError);
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 3, isEnded: true });
   }),
   logLaw('events that are not a batch of one run are rejected', async (log) => {
@@ -99,7 +134,7 @@ const publishLaws: readonly EventLogLaw[] = [
     const beside = await makeLog({ beside: log });
     const events = runEvents(RUN, 50);
     const write = async (writer: EventLog) => {
-      for (let end = 1; end <= events.length; end++) await writer.publish(1, events.slice(Math.max(0, end - 4), end));
+      for (let end = 1; end <= events.length; end++) await publish(writer, 1, events.slice(Math.max(0, end - 4), end));
     };
     await Promise.all([write(log), write(beside), write(beside)]);
     deepStrictEqual(await readAll(beside, 'run_a'), events);
@@ -107,8 +142,8 @@ const publishLaws: readonly EventLogLaw[] = [
   logLaw('the runs of the log are listed in opening order, page by page, without deleted ones', async (log) => {
     deepStrictEqual(await log.list(), { runs: [] });
     await log.open('run_b', 1);
-    await log.publish(1, runEvents(RUN, 2));
-    await log.publish(1, [runEvent(RUN, 2, DONE)]);
+    await publish(log, 1, runEvents(RUN, 2));
+    await publish(log, 1, [runEvent(RUN, 2, DONE)]);
     const first = { runId: 'run_b', nextSeq: 0, isEnded: false };
     const second = { runId: 'run_a', nextSeq: 3, isEnded: true };
     deepStrictEqual(await log.list(), { runs: [first, second] });
@@ -120,32 +155,32 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.list(), { runs: [second] });
   }),
   logLaw('warnings are whole sentences, each one once, and reading them changes nothing', async (log) => {
-    await log.publish(1, runEvents(RUN, 2));
+    await publish(log, 1, runEvents(RUN, 2));
     const warnings = await log.warnings();
     for (const warning of warnings) ok(/^[A-Z].+\S\.$/u.test(warning), warning);
     strictEqual(new Set(warnings).size, warnings.length);
     deepStrictEqual(await log.list(), { runs: [{ runId: 'run_a', nextSeq: 2, isEnded: false }] });
-    await log.publish(1, runEvents(RUN, 1, 2));
+    await publish(log, 1, runEvents(RUN, 1, 2));
   }),
   logLaw('trimmed events are read from an earlier source, and all other events stay', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const events = runEvents(RUN, 6);
     const earlier = async (from: number) => ({ events: events.slice(from, from + 2) });
-    await log.trim('run_none', 3);
-    await log.publish(1, events);
-    for (const seq of [4, 2]) await beside.trim('run_a', seq);
+    await log.trim('run_none', 3, 1);
+    await publish(log, 1, events);
+    for (const seq of [4, 2]) await beside.trim('run_a', seq, 1);
     deepStrictEqual(await readAll(log, 'run_a'), events.slice(4));
     deepStrictEqual((await log.read('run_a', { from: 1, limit: 1 })).events, [events[4]]);
-    for (const part of [events, events.slice(0, 2), events.slice(3, 5)]) await log.publish(1, part);
+    for (const part of [events, events.slice(0, 2), events.slice(3, 5)]) await publish(log, 1, part);
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 6, isEnded: false });
     const delivery = await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 60_000 });
     deepStrictEqual(delivery?.events, events.slice(4));
     const seen = [collect(log.subscribe('run_a')), collect(log.subscribe('run_a', { from: 1, earlier }))];
-    await beside.trim('run_a', 99);
+    await beside.trim('run_a', 99, 2);
     deepStrictEqual(await log.read('run_a'), { events: [] });
     const late = collect(beside.subscribe('run_a', { earlier }));
     const end = runEvent(RUN, 6, DONE);
-    await log.publish(2, [end]);
+    await publish(log, 2, [end]);
     deepStrictEqual(
       (await seen[1])?.map(({ seq }) => seq),
       [1, 2, 3, 4, 5, 6],
@@ -155,27 +190,33 @@ const publishLaws: readonly EventLogLaw[] = [
     strictEqual(await log.acknowledge(delivery!), true);
     const next = await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 60_000 });
     deepStrictEqual(next?.events, [end]);
-    await refuses(() => log.trim('run_a', -1), ToolscriptUsageError);
+    await refuses(() => log.trim('run_a', -1, 1), ToolscriptUsageError);
   }),
   logLaw('a run whose events are all trimmed has nothing to deliver', async (log) => {
-    await log.publish(1, runEvents(RUN, 3));
-    await log.trim('run_a', 3);
+    await publish(log, 1, runEvents(RUN, 3));
+    await log.trim('run_a', 3, 1);
     const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };
     strictEqual(await log.receive(options), undefined);
-    await log.publish(1, runEvents(RUN, 1, 3));
-    await log.trim('run_a', 4);
+    await publish(log, 1, runEvents(RUN, 1, 3));
+    await log.trim('run_a', 4, 1);
     strictEqual(await log.receive(options), undefined);
   }),
   logLaw('a deleted run is gone, and can start again', async (log) => {
-    await log.publish(5, [...runEvents(RUN, 3), runEvent(RUN, 3, DONE)]);
-    await log.publish(1, runEvents(OTHER, 1));
+    await publish(log, 5, [...runEvents(RUN, 3), runEvent(RUN, 3, DONE)]);
+    await publish(log, 1, runEvents(OTHER, 1));
     await log.delete('run_a');
     await log.delete('run_a');
     deepStrictEqual(await log.read('run_a'), { events: [] });
     strictEqual((await log.read('run_b')).events.length, 1);
-    await log.publish(1, runEvents(RUN, 1));
+    await publish(log, 1, runEvents(RUN, 1));
   }),
 ];
+
+/** Publishes events as a worker that has claimed their run. */
+async function publish(log: EventLog, epoch: number, events: readonly StreamEvent[]): Promise<void> {
+  await log.open(events[0]!.run_id, epoch);
+  await log.publish(epoch, events);
+}
 
 async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
   const all: StreamEvent[] = [];
@@ -190,9 +231,9 @@ async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
 const subscriptionLaws: readonly EventLogLaw[] = [
   logLaw('a subscription yields each event once, old and new, and ends with the run', async (log) => {
     const events = [...runEvents(RUN, 30), runEvent(RUN, 30, DONE)];
-    await log.publish(1, events.slice(0, 10));
+    await publish(log, 1, events.slice(0, 10));
     const all = collect(log.subscribe('run_a'));
-    for (const event of events.slice(10)) await log.publish(1, [event]);
+    for (const event of events.slice(10)) await publish(log, 1, [event]);
     deepStrictEqual(await all, events);
   }),
   logLaw('subscriptions that start at any moment of a publication miss and duplicate nothing', async (log, makeLog) => {
@@ -207,7 +248,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
           [beside, Math.max(0, index - 5)],
         ] as const)
           collected.push({ from, all: collect(each.subscribe('run_a', { from })) });
-      await log.publish(1, [event]);
+      await publish(log, 1, [event]);
       if (index % 7 === 0) await nextTurn();
     }
     for (const { from, all } of collected) deepStrictEqual(await all, events.slice(from));
@@ -216,13 +257,13 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     const beside = await makeLog({ beside: log });
     const all = collect(beside.subscribe('run_a'));
     await nextTurn();
-    await log.publish(1, runEvents(OTHER, 1));
+    await publish(log, 1, runEvents(OTHER, 1));
     const events = [...runEvents(RUN, 3), runEvent(RUN, 3, DONE)];
-    await log.publish(1, events);
+    await publish(log, 1, events);
     deepStrictEqual(await all, events);
   }),
   logLaw('a subscription after the end of a run ends at once', async (log) => {
-    await log.publish(1, [runEvent(RUN, 0), runEvent(RUN, 1, DONE)]);
+    await publish(log, 1, [runEvent(RUN, 0), runEvent(RUN, 1, DONE)]);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 2 })), []);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
     strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
@@ -239,14 +280,14 @@ const subscriptionLaws: readonly EventLogLaw[] = [
       runEvent(RUN, 1),
       runEvent(RUN, 2, DONE),
     ];
-    await log.publish(1, events.slice(0, 1));
+    await publish(log, 1, events.slice(0, 1));
     const all = collect(log.subscribe('run_a'));
     await nextTurn();
-    await log.publish(2, events.slice(1));
+    await publish(log, 2, events.slice(1));
     deepStrictEqual(await all, events);
   }),
   logLaw('an abort ends a subscription that waits, that reads, or that has not started', async (log) => {
-    await log.publish(1, runEvents(RUN, 3));
+    await publish(log, 1, runEvents(RUN, 3));
     const controller = new AbortController();
     const seen: number[] = [];
     const waits = (async () => {
@@ -265,12 +306,12 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     strictEqual(count, 1);
   }),
   logLaw('a subscription ends when its run is deleted, and when the log is closed', async (log) => {
-    await log.publish(1, runEvents(RUN, 1));
+    await publish(log, 1, runEvents(RUN, 1));
     const deleted = startCollecting(log, 'run_a');
     await deleted.first;
     await log.delete('run_a');
     strictEqual((await deleted.all).length, 1);
-    await log.publish(1, runEvents(OTHER, 2));
+    await publish(log, 1, runEvents(OTHER, 2));
     const closed = startCollecting(log, 'run_b');
     await closed.first;
     await log.close();
@@ -285,7 +326,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
         if (event.seq % 200 === 0) await nextTurn();
       }
     })();
-    for (let first = 0; first < events.length; first += 100) await log.publish(1, events.slice(first, first + 100));
+    for (let first = 0; first < events.length; first += 100) await publish(log, 1, events.slice(first, first + 100));
     strictEqual((await collect(log.subscribe('run_a'))).length, events.length);
     await reading;
     deepStrictEqual(slow, events);
@@ -318,20 +359,20 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a group gets each run’s events in order, and after an acknowledgement the next ones', async (log) => {
     strictEqual(await log.receive(GROUP), undefined);
     const events = runEvents(RUN, 5);
-    await log.publish(1, events.slice(0, 3));
+    await publish(log, 1, events.slice(0, 3));
     const first = (await log.receive({ ...GROUP, limit: 2 }))!;
     deepStrictEqual([first.runId, first.attempt, first.events], ['run_a', 1, events.slice(0, 2)]);
     strictEqual(await log.receive(GROUP), undefined);
     strictEqual(await log.acknowledge(first), true);
     strictEqual(await log.acknowledge(first), false);
-    await log.publish(1, events.slice(3));
+    await publish(log, 1, events.slice(3));
     const second = (await log.receive(GROUP))!;
     deepStrictEqual([second.attempt, second.events], [1, events.slice(2)]);
     strictEqual(await log.acknowledge(second, 3), true);
     deepStrictEqual((await log.receive(GROUP))?.events, events.slice(4));
   }),
   logLaw('groups are independent, and each begins with the first event in the log', async (log) => {
-    await log.publish(1, runEvents(RUN, 2));
+    await publish(log, 1, runEvents(RUN, 2));
     await log.acknowledge((await log.receive(GROUP))!);
     const other = (await log.receive({ ...GROUP, group: 'audit' }))!;
     deepStrictEqual(other.events, runEvents(RUN, 2));
@@ -339,7 +380,7 @@ const groupLaws: readonly EventLogLaw[] = [
   }),
   logLaw('runs are served in turn, each by one consumer at a time, across two handles', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
-    for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 4));
+    for (const run of [RUN, OTHER]) await publish(log, 1, runEvents(run, 4));
     const received = await Promise.all([log, beside, log, beside].map((each) => each.receive({ ...GROUP, limit: 1 })));
     const served = received.flatMap((delivery) => (delivery === undefined ? [] : [delivery]));
     deepStrictEqual(new Set(served.map(({ runId }) => runId)), new Set(['run_a', 'run_b']));
@@ -356,7 +397,7 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a stalled delivery is repeated, and its first consumer loses it', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, runEvents(RUN, 2));
+    await publish(log, 1, runEvents(RUN, 2));
     const first = (await log.receive(GROUP))!;
     clock.nowMs += 999;
     strictEqual(await log.receive(GROUP), undefined);
@@ -371,13 +412,13 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a stalled delivery that was not repeated can be acknowledged', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, runEvents(RUN, 1));
+    await publish(log, 1, runEvents(RUN, 1));
     const delivery = (await log.receive(GROUP))!;
     clock.nowMs += 5_000;
     strictEqual(await log.acknowledge(delivery), true);
   }),
   logLaw('after five deliveries a run is a dead letter, until it is revived', async (log) => {
-    for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 3));
+    for (const run of [RUN, OTHER]) await publish(log, 1, runEvents(run, 3));
     const attempts = { run_a: 0, run_b: 0 };
     for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP)) {
       attempts[delivery.runId as 'run_a'] += 1;
@@ -390,7 +431,7 @@ const groupLaws: readonly EventLogLaw[] = [
     const dead = { runId: 'run_a', seq: 1, reason: `cause ${MAX_DELIVERIES}` };
     deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [dead] });
     deepStrictEqual(await log.deadLetters({ group: 'audit' }), { letters: [] });
-    await log.publish(1, runEvents(RUN, 1, 3));
+    await publish(log, 1, runEvents(RUN, 1, 3));
     strictEqual(await log.receive(GROUP), undefined);
     for (const [group, runId] of [
       ['audit', 'run_a'],
@@ -406,7 +447,7 @@ const groupLaws: readonly EventLogLaw[] = [
   logLaw('a run whose consumers die silently becomes a dead letter too', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
-    await log.publish(1, runEvents(RUN, 1));
+    await publish(log, 1, runEvents(RUN, 1));
     for (let attempt = 1; attempt <= MAX_DELIVERIES; attempt++) {
       strictEqual((await log.receive(GROUP))?.attempt, attempt);
       clock.nowMs += 1_000;
@@ -415,7 +456,7 @@ const groupLaws: readonly EventLogLaw[] = [
     deepStrictEqual((await log.deadLetters(GROUP_QUERY)).letters, [{ runId: 'run_a', seq: 0, reason: '' }]);
   }),
   logLaw('dead letters are listed page by page', async (log) => {
-    for (let count = 0; count < 5; count++) await log.publish(1, runEvents({ ...RUN, runId: `run_${count}` }, 1));
+    for (let count = 0; count < 5; count++) await publish(log, 1, runEvents({ ...RUN, runId: `run_${count}` }, 1));
     for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP))
       await log.reject(delivery, 'no');
     const first = await log.deadLetters({ ...GROUP_QUERY, limit: 3 });
@@ -432,7 +473,7 @@ const groupLaws: readonly EventLogLaw[] = [
       const eventTime = (run: typeof RUN, seq: number) => runEvents(run, 1, seq)[0]!.timestamp;
       deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 0 });
       await log.open('run_empty', 1);
-      for (const run of [RUN, OTHER]) await log.publish(1, runEvents(run, 3));
+      for (const run of [RUN, OTHER]) await publish(log, 1, runEvents(run, 3));
       const oldestAt = Math.min(eventTime(RUN, 0), eventTime(OTHER, 0));
       deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt, deadLetters: 0 });
       const first = (await log.receive(GROUP))!;
@@ -452,7 +493,7 @@ const groupLaws: readonly EventLogLaw[] = [
     },
   ),
   logLaw('a deleted run is no longer delivered', async (log) => {
-    await log.publish(1, runEvents(RUN, 2));
+    await publish(log, 1, runEvents(RUN, 2));
     const delivery = (await log.receive(GROUP))!;
     await log.delete('run_a');
     strictEqual(await log.acknowledge(delivery), false);
@@ -464,7 +505,7 @@ const groupLaws: readonly EventLogLaw[] = [
     const wakes = log.watch({ signal: controller.signal })[Symbol.asyncIterator]();
     for (let seq = 0; seq < 3; seq++) {
       const woken = wakes.next();
-      await beside.publish(1, runEvents(RUN, 1, seq));
+      await publish(beside, 1, runEvents(RUN, 1, seq));
       strictEqual((await woken).done, false);
     }
     const last = wakes.next();
@@ -476,8 +517,8 @@ const groupLaws: readonly EventLogLaw[] = [
     const controller = new AbortController();
     const wakes = log.watch({ signal: controller.signal, runId: RUN.runId })[Symbol.asyncIterator]();
     const published = wakes.next();
-    await beside.publish(1, runEvents(OTHER, 1));
-    await beside.publish(1, runEvents(RUN, 1));
+    await publish(beside, 1, runEvents(OTHER, 1));
+    await publish(beside, 1, runEvents(RUN, 1));
     strictEqual((await published).done, false);
     for (;;) {
       const delivery = await beside.receive({ ...GROUP_QUERY, consumer: 'c', leaseMs: 60_000 });

@@ -29,7 +29,7 @@ test('the built-in agents are found by slug, and the host chooses their models',
     createAgentRegistry()
       .list()
       .map(({ slug }) => slug),
-  ).toEqual(['gpt-5.1-codex', 'claude-sonnet', 'claude-haiku', 'ollama']);
+  ).toEqual(['gpt', 'claude-sonnet', 'claude-haiku', 'ollama']);
   const registry = createAgentRegistry([
     ...defaultAgents({ ollama: 'llama3.3' }),
     { slug: 'claude-haiku', carrier: 'text' },

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { usageCost, defineAgent } from '#core/agent/index.js';
+import { defaultAgents, defineAgent, runAgent, usageCost, type AgentInput } from '#core/agent/index.js';
+import type { EventPayload } from '#core/protocol/index.js';
+import { scriptedModel, type Scenario } from '#core/providers/index.js';
+import { openWorld } from './running.js';
 
 const prices = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 };
 
@@ -37,5 +40,41 @@ describe('the cost of tokens', () => {
 
   it('is needed for a budget', () => {
     expect(() => defineAgent({ slug: 'a', costBudget: 1 })).toThrow('costBudget needs prices');
+    const api = 'anthropic-messages';
+    const provider = { api, model: 'claude-sonnet-5-5' };
+    expect(defineAgent({ slug: 'a', costBudget: 1, provider }).costBudget).toBe(1);
+    const unknown = { provider: scriptedModel({ turns: [] }, { api }), harness: openWorld().harness, input: 'Go' };
+    expect(() => runAgent({ ...unknown, agent: { slug: 'a', costBudget: 1, provider } })).toThrow('costBudget needs');
+  });
+});
+
+describe('a model with a published window and prices', () => {
+  const usage = { input_tokens: 900_000, output_tokens: 1_000 };
+  const played = async (agent: AgentInput) => {
+    const turns: Scenario['turns'] = [
+      { parts: [{ type: 'script', code: 'return 1' }], usage },
+      { parts: [{ type: 'text', text: 'A summary.' }], usage },
+      { parts: [{ type: 'text', text: 'Done.' }], begins_anew: true, usage },
+    ];
+    const provider = scriptedModel({ turns }, { api: 'anthropic-messages', model: 'claude-sonnet-5-5' });
+    const payloads: EventPayload[] = [];
+    const run = runAgent({ provider, harness: openWorld().harness, agent, input: 'Go' });
+    for await (const { payload } of run) payloads.push(payload);
+    expect(provider.violations).toEqual([]);
+    return payloads;
+  };
+
+  it('gives its built-in agent a cost, and a summary before the window is full', async () => {
+    const payloads = await played(defaultAgents().find(({ slug }) => slug === 'claude-sonnet')!);
+    const done = payloads.filter(({ type }) => type === 'request_done');
+    expect(done).toHaveLength(3);
+    expect(done[0]).toMatchObject({ cost: usageCost(usage, { input: 2, output: 10 }) });
+    expect(payloads.some((payload) => payload.type === 'item_start' && payload.item_type === 'compaction')).toBe(true);
+  });
+
+  it('gives them to no agent that sets its own', async () => {
+    const payloads = await played({ slug: 'a', prices, contextWindow: 2_000_000 }).catch(() => []);
+    expect(payloads.find(({ type }) => type === 'request_done')).toMatchObject({ cost: usageCost(usage, prices) });
+    expect(payloads.some((payload) => payload.type === 'item_start' && payload.item_type === 'compaction')).toBe(false);
   });
 });

@@ -44,7 +44,7 @@ async function runByHarness({
 function endingOf(outcome: Outcome): Ending {
   if (outcome.status === 'completed')
     return { json: JSON.stringify(outcome.value), error: undefined, output: outcome.output };
-  if (outcome.status === 'suspended') throw new Error('an ordinary script was suspended');
+  if (outcome.status !== 'failed') throw new Error(`an ordinary script is ${outcome.status}`);
   const { code, message } = outcome.error;
   const [, name = '', text = ''] =
     code === 'ScriptRuntimeError' ? (/^(\w+): (.*)$/su.exec(message) ?? []) : ['', code, message];

@@ -117,7 +117,7 @@ const anyCommon = fc.record({
   ),
 });
 
-export const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
+export const anyOutcome: fc.Arbitrary<Completed | Failed | Suspended> = fc.oneof(
   fc.tuple(fc.oneof(json, anyText, fc.constant(undefined)), anyCommon).map(([value, rest]) => completed(value, rest)),
   fc
     .tuple(

@@ -257,3 +257,11 @@ test('a suspended script shows its pending calls, and nothing of the suspension'
   expect(report).toContain('Waiting for a decision:\n- exec {"command":["ls"]} (line 2)');
   expect(report).not.toContain('sealed-bytes');
 });
+
+test('a running script shows that it continues, its calls so far and its new output', () => {
+  const { value: _value, ...rest } = completed(1, { output: 'half', operations: [operation({ status: 'unknown' })] });
+  const report = renderOutcomeForModel({ ...rest, status: 'running' }, { tokenBudget: 500 });
+  expect(report).toContain(`Script ${rest.scriptId} still runs, 1 tool call: 1 unknown. It continues`);
+  expect(report).toContain('New output:\nhalf');
+  expect(report).not.toContain('check before you repeat');
+});

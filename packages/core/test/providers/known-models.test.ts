@@ -7,6 +7,8 @@ import { mergedBody } from '#core/providers/merged-body.js';
 import { createProvider } from '#core/providers/index.js';
 import { createPrompt } from '#core/providers/prompt.js';
 import type { ModelRequest } from '#core/protocol/index.js';
+import { factsOf } from '#core/protocol/known-models.js';
+import { MODEL_FAMILIES } from '#core/protocol/model-families.js';
 import { GET_WEATHER, payloadsOf, user } from './asking.js';
 
 /* A request holds only members that its model accepts. */
@@ -21,10 +23,73 @@ async function responses(model: string, request: Partial<ModelRequest>, settings
   return encodeResponses(await createPrompt('openai-responses', model, { conversation, ...request }), settings);
 }
 
-test('no built-in agent talks to a model that was shut down', () => {
-  const models = defaultAgents().map(({ provider }) => provider!.model);
-  const shutDown = /^gpt-5(?:\.[12])?-codex|^gpt-5\.[12]-chat|^claude-(?:2|3|(?:opus|sonnet|haiku)-4(?:-[015])?$)/u;
-  expect(models.filter((model) => shutDown.test(model))).toEqual([]);
+describe('the built-in agents', () => {
+  test('talk to models that live, have a window and have prices', () => {
+    const [local, ...hosted] = defaultAgents().toReversed();
+    expect(local).toMatchObject({ slug: 'ollama' });
+    for (const { provider } of hosted)
+      expect(factsOf(provider!.model)).toEqual({
+        ...factsOf(provider!.model),
+        shutdown: undefined,
+        contextWindow: expect.any(Number) as unknown,
+        prices: expect.objectContaining({ cacheRead: expect.any(Number) as unknown }) as unknown,
+      });
+  });
+
+  test('have slugs that are the names of no model', () => {
+    const named = MODEL_FAMILIES.flatMap(({ models }) => models);
+    expect(defaultAgents().filter(({ slug }) => named.includes(slug))).toEqual([]);
+  });
+});
+
+describe('the facts about models', () => {
+  const LIMITS = ['contextWindow', 'maxOutputTokens', 'prices', 'shutdown'];
+  const families = MODEL_FAMILIES.map((family) => [family.name, family] as const);
+
+  test.each(families)('%s: every statement has a page and a day, and no two contradict', (_name, family) => {
+    for (const { source, read, of } of family.statements) {
+      expect(source).toMatch(/^https:\/\//u);
+      expect(new Date(read).toISOString().slice(0, 10)).toBe(read);
+      expect(family.models).toEqual(expect.arrayContaining([...(of ?? [])]));
+    }
+    const ofOne = family.statements.filter(({ of }) => of !== undefined).flatMap((statement) => Object.keys(statement));
+    const parameters = ofOne.filter((name) => !['source', 'read', 'of', ...LIMITS].includes(name));
+    expect(parameters).toEqual([]);
+    for (const model of family.models) {
+      const stated = family.statements
+        .filter(({ of }) => of === undefined || of.includes(model))
+        .flatMap(({ source: _source, read: _read, of: _of, ...facts }) => Object.keys(facts));
+      expect(stated).toEqual([...new Set(stated)]);
+    }
+  });
+
+  test('a model is in one family', () => {
+    const named = MODEL_FAMILIES.flatMap(({ models }) => models);
+    expect(named).toEqual([...new Set(named)]);
+    for (const name of named) expect(factsOf(name), name).not.toEqual({});
+  });
+
+  test.each([
+    ['claude-sonnet-4-5', 'anthropic.claude-sonnet-4-5-20250929-v1:0'],
+    ['claude-sonnet-4-5', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'],
+    ['claude-opus-4-6', 'global.anthropic.claude-opus-4-6-v1'],
+    ['claude-opus-4-1', 'claude-opus-4-1@20250805'],
+    ['claude-haiku-5-5', 'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-haiku-5-5'],
+    ['claude-opus-5-5', 'anthropic/claude-opus-5.5'],
+    ['claude-sonnet-5-5', 'claude-sonnet-5-5[1m]'],
+    ['gpt-6-luna', 'openai/gpt-6-luna:batch'],
+    ['gpt-4.1', 'ft:gpt-4.1-2025-04-14:company::id'],
+    ['gpt-6.1-terra', 'openai.gpt-6.1-terra'],
+  ])('%s is known as %s', (name, spelling) => {
+    expect(factsOf(spelling)).toBe(factsOf(name));
+  });
+
+  test.each(['claude-opus-5-6', 'gpt-7', 'gpt-5-turbo', 'qwen3-coder:30b', 'my.claude-opus-5', ''])(
+    'nothing is known of %j',
+    (name) => {
+      expect(factsOf(name)).toEqual({});
+    },
+  );
 });
 
 describe('Messages', () => {
@@ -57,7 +122,7 @@ describe('Messages', () => {
       );
       return bodies.map((body) => body.output_config?.effort);
     };
-    expect(await efforts('claude-sonnet-4-6')).toEqual(['high', 'high']);
+    expect(await efforts('claude-sonnet-4-6')).toEqual(['high', 'max']);
     expect(await efforts('claude-opus-4-6')).toEqual(['high', 'max']);
     expect(await efforts('claude-opus-5-5')).toEqual(['xhigh', 'max']);
   });
@@ -67,14 +132,49 @@ describe('Messages', () => {
     const shown = await messages('claude-sonnet-5-5', { reasoningEffort: 'high' }, { thinkingDisplay: 'summarized' });
     expect(shown.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
   });
+
+  test.each([
+    ['claude-opus-5-5', { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }],
+    ['claude-sonnet-5-5', { thinking: { type: 'between_tools' } }],
+    ['claude-haiku-5-5', { thinking: { type: 'disabled' } }],
+    ['claude-opus-4-8', {}],
+    ['claude-sonnet-4-5', { thinking: { type: 'disabled' } }],
+    ['another-model', { thinking: { type: 'disabled' } }],
+  ])('%s thinks as little as it can with the effort none', async (model, expected) => {
+    const { thinking, output_config } = await messages(model, { reasoningEffort: 'none' });
+    expect(JSON.parse(JSON.stringify({ thinking, output_config }))).toEqual(expected);
+  });
+
+  test('a model that says nothing between two calls by default is asked for a summary of its thinking', async () => {
+    const { thinking } = await messages('claude-sonnet-5-5', {});
+    expect(thinking).toEqual({ type: 'adaptive', display: 'summarized' });
+    expect((await messages('claude-sonnet-5-5', {}, { thinkingDisplay: 'omitted' })).thinking).toMatchObject({
+      display: 'omitted',
+    });
+    for (const model of ['claude-opus-4-6', 'claude-haiku-4-5', 'another-model'])
+      expect(await messages(model, {})).not.toHaveProperty('thinking');
+  });
+
+  test('a model that refuses a forced call may choose', async () => {
+    const forced = { tools: [GET_WEATHER], toolChoice: 'required' as const };
+    expect(await messages('claude-sonnet-5-5', forced)).not.toHaveProperty('tool_choice');
+    expect(await messages('claude-opus-4-6', forced)).toMatchObject({ tool_choice: { type: 'any' } });
+  });
+
+  test('an answer is never longer than its model allows', async () => {
+    expect((await messages('claude-haiku-4-5', { maxOutputTokens: 100_000 })).max_tokens).toBe(64_000);
+    expect((await messages('another-model', { maxOutputTokens: 100_000 })).max_tokens).toBe(100_000);
+  });
 });
 
 describe('OpenAI', () => {
-  test.each(['gpt-5.6-sol', 'gpt-5-mini', 'o4-mini', 'openai/gpt-5.6-terra'])(
+  test.each(['gpt-6.2-sol', 'gpt-5.6-sol', 'gpt-5-mini', 'o4-mini', 'openai/gpt-5.6-terra'])(
     '%s gets no temperature',
     async (model) => {
       expect(await responses(model, { temperature: 0 })).not.toHaveProperty('temperature');
-      expect(await responses(model, { temperature: 0, reasoningEffort: 'none' })).toMatchObject({ temperature: 0 });
+      const isOptional = factsOf(model).efforts?.includes('none') === true;
+      const unreasoned = await responses(model, { temperature: 0, reasoningEffort: 'none' });
+      expect('temperature' in unreasoned).toBe(isOptional);
       const chat = encodeChat(await createPrompt('openai-chat', model, { conversation, temperature: 0 }));
       expect(chat).not.toHaveProperty('temperature');
     },
@@ -88,6 +188,30 @@ describe('OpenAI', () => {
     expect(await responses('gpt-4.1', { reasoningEffort: 'low' })).not.toHaveProperty('reasoning');
     const chat = encodeChat(await createPrompt('openai-chat', 'gpt-4.1', { conversation, reasoningEffort: 'low' }));
     expect(chat).not.toHaveProperty('reasoning_effort');
+  });
+
+  test.each([
+    ['gpt-6.2-sol', 'none', 'low', 'low'],
+    ['gpt-6.2-sol', 'max', 'max', 'xhigh'],
+    ['gpt-6-luna', 'minimal', 'low', 'low'],
+    ['gpt-6-luna', 'none', 'none', 'none'],
+    ['gpt-5', 'max', 'high', 'high'],
+    ['gpt-5.1', 'xhigh', 'high', 'high'],
+    ['another-model', 'minimal', 'minimal', 'minimal'],
+  ] as const)('%s gets for the effort %s its nearest', async (model, reasoningEffort, inResponses, inChat) => {
+    expect((await responses(model, { reasoningEffort })).reasoning?.effort).toBe(inResponses);
+    const chat = encodeChat(await createPrompt('openai-chat', model, { conversation, reasoningEffort }));
+    expect(chat.reasoning_effort).toBe(inChat);
+  });
+
+  test('a model that refuses tools with reasoning does not reason beside tools, at OpenAI alone', async () => {
+    const efforts = async (model: string, settings: object) => {
+      const request = { conversation, tools: [GET_WEATHER], reasoningEffort: 'high' as const };
+      return encodeChat(await createPrompt('openai-chat', model, request), settings).reasoning_effort;
+    };
+    expect(await efforts('gpt-5.6-sol', { toolsWithReasoning: false })).toBe('none');
+    expect(await efforts('gpt-5.6-sol', {})).toBe('high');
+    expect(await efforts('gpt-5.1', { toolsWithReasoning: false })).toBe('high');
   });
 
   test('the summary of reasoning can be set', async () => {

@@ -20,6 +20,7 @@ export function contextWith({
     sink: { emit: () => undefined, hasListeners: false, nextSeq: 0, identity },
     isInAnswer: false,
     repeatsReadText: false,
+    live: undefined,
     ...changes,
   });
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { isRecord } from '@toolscript/core/internal';
 import { ToolscriptUsageError } from '@toolscript/core';
 import { z } from 'zod';
@@ -32,15 +33,28 @@ export interface HttpTransport {
   readonly shown: string;
 }
 
+/** The API of an OpenAPI document: each of its operations is a tool. */
+export interface OpenApiTransport {
+  readonly type: 'openapi';
+  /** The address of the document, or the absolute path of its file. */
+  readonly document: URL | string;
+  /** The address of the API, if the configuration names it. Its query is sent with each call. */
+  readonly baseUrl: URL | undefined;
+  /** Sent with each request to the origin of the API, and to no other. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The document as messages show it: `openapi` of the configuration, unexpanded, without user, query and fragment. */
+  readonly shown: string;
+}
+
 /** A server that is about to be started or connected to, with its variables expanded. */
-export interface ServerToStart {
+export interface ServerToStart<Transport = StdioTransport | HttpTransport | OpenApiTransport> {
   /** The name in the configuration. */
   readonly name: string;
-  readonly transport: StdioTransport | HttpTransport;
+  readonly transport: Transport;
 }
 
 /** One server of the configuration, with its variables expanded. */
-export interface ServerConfig extends ServerToStart {
+export interface ServerConfig<Transport = ServerToStart['transport']> extends ServerToStart<Transport> {
   /** The rules by the name that the server gives the tool; the rule of `*` applies to all other tools. */
   readonly tools: Readonly<Record<string, ToolAction>>;
   /** Whether `readOnlyHint` and the other hints determine the effect and the approval of a tool. */
@@ -74,6 +88,8 @@ const EntrySchema = z.looseObject({
   env: texts.optional(),
   cwd: z.string().optional(),
   url: z.string().optional(),
+  openapi: z.string().min(1).optional(),
+  baseUrl: z.string().optional(),
   headers: texts.optional(),
   disabled: z.boolean().optional(),
   enabled: z.boolean().optional(),
@@ -95,6 +111,8 @@ const SHAPES: Readonly<Record<keyof Entry, string>> = {
   env: 'an object whose values are strings',
   cwd: 'the path of a folder',
   url: 'an address',
+  openapi: 'the path or the address of an OpenAPI document',
+  baseUrl: 'an address',
   headers: 'an object whose values are strings',
   disabled: 'true or false',
   enabled: 'true or false',
@@ -167,8 +185,9 @@ function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig 
   };
 }
 
-function entryTransport(entry: Entry, expand: Expand): StdioTransport | HttpTransport {
-  const { command, url, type } = entry;
+function entryTransport(entry: Entry, expand: Expand): ServerToStart['transport'] {
+  const { command, url, type, openapi } = entry;
+  if (openapi !== undefined) return openApiTransport(entry, openapi, expand);
   if (command !== undefined && url !== undefined)
     throw new ConfigurationError('it has both "command" and "url"; remove one of them');
   if (command !== undefined && (type === undefined || type === 'stdio'))
@@ -183,13 +202,31 @@ function entryTransport(entry: Entry, expand: Expand): StdioTransport | HttpTran
   if (url !== undefined && type !== 'stdio')
     return {
       type: type === 'sse' ? 'sse' : 'http',
-      url: readUrl(expand(url)),
+      url: readUrl(expand(url), 'url'),
       headers: expandAll(entry.headers, expand),
-      shown: oneLine(url.replace(/[?#].*$/su, '').replace(/\/\/[^/]*@/u, '//'), MAX_SHOWN),
+      shown: shownAddress(url),
     };
   throw new ConfigurationError(
-    `it needs "command" (a program to start) or "url" (a server to connect to)${unknownMembers(entry)}`,
+    `it needs "command" (a program to start), "url" (a server to connect to) or "openapi" (the document of an API)${unknownMembers(entry)}`,
   );
+}
+
+function openApiTransport(entry: Entry, given: string, expand: Expand): OpenApiTransport {
+  if (entry.command !== undefined || entry.url !== undefined)
+    throw new ConfigurationError('it has both "openapi" and "command" or "url"; remove one of them');
+  const document = expand(given);
+  const isAddress = /^https?:\/\//iu.test(document);
+  return {
+    type: 'openapi',
+    document: isAddress ? readUrl(document, 'openapi') : resolve(expand(entry.cwd ?? '.'), document),
+    baseUrl: entry.baseUrl === undefined ? undefined : readUrl(expand(entry.baseUrl), 'baseUrl'),
+    headers: expandAll(entry.headers, expand),
+    shown: shownAddress(given),
+  };
+}
+
+function shownAddress(address: string): string {
+  return oneLine(address.replace(/[?#].*$/su, '').replace(/\/\/[^/]*@/u, '//'), MAX_SHOWN);
 }
 
 /** The end of an error, which lists the unknown members: one of them may be a misspelt `command` or `url`. */
@@ -204,9 +241,9 @@ function expandAll(texts: Readonly<Record<string, string>> | undefined, expand: 
   return Object.fromEntries(Object.entries(texts ?? {}).map(([name, text]) => [name, expand(text)]));
 }
 
-function readUrl(text: string): URL {
+function readUrl(text: string, member: keyof Entry): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol))
-    throw new ConfigurationError('"url" must be an address that begins with http:// or https://');
+    throw new ConfigurationError(`"${member}" must be an address that begins with http:// or https://`);
   return url;
 }

@@ -1,5 +1,6 @@
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client';
-import type { ServerConfig } from '../configuration/server-config.js';
+import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
+import type { SkippedTool, ToolNotes } from '../tools/definition.js';
 import { Backoff, type ReconnectOptions } from './backoff.js';
 import { resultIn } from './call-answers.js';
 import { callProblem, isLostSession } from './call-problem.js';
@@ -26,9 +27,16 @@ export interface ConnectionOptions {
   readonly reconnect: ReconnectOptions;
 }
 
+/** The tools of a server. */
+export interface ListedTools extends ListedItems {
+  /** Tools that are not in the list, because they could not be read. */
+  readonly skipped?: readonly SkippedTool[] | undefined;
+  readonly notes?: readonly ToolNotes[] | undefined;
+}
+
 export interface ConnectionListener {
   /** Called, and awaited, with the tools of every new connection and of every change. */
-  onTools(listed: ListedItems): Promise<void>;
+  onTools(listed: ListedTools): Promise<void>;
   onState(state: ConnectionState, problem: string | undefined): void;
   /** A message that the server wrote for its operator. */
   onLog(level: string, text: string): void;
@@ -40,11 +48,27 @@ const MAX_TOOLS = 2_000;
 const STABLE_MS = 10_000;
 const MAX_LOG_TEXT = 2_000;
 
+/** The connection to one server, whatever its protocol. */
+export type ToolConnection = Pick<
+  ServerConnection,
+  | 'state'
+  | 'problem'
+  | 'client'
+  | 'version'
+  | 'protocolVersion'
+  | 'start'
+  | 'reconnect'
+  | 'callTool'
+  | 'read'
+  | 'listPage'
+  | 'close'
+>;
+
 /**
- * The connection to one server, which reconnects after a loss. The connection itself does not keep the process alive.
+ * The connection to one MCP server, which reconnects after a loss. The connection itself does not keep the process alive.
  */
 export class ServerConnection {
-  readonly #config: ServerConfig;
+  readonly #config: ServerConfig<StdioTransport | HttpTransport>;
   readonly #options: ConnectionOptions;
   readonly #listener: ConnectionListener;
   readonly #backoff: Backoff;
@@ -60,7 +84,11 @@ export class ServerConnection {
   #isRefreshing = false;
   #isListStale = false;
 
-  constructor(config: ServerConfig, options: ConnectionOptions, listener: ConnectionListener) {
+  constructor(
+    config: ServerConfig<StdioTransport | HttpTransport>,
+    options: ConnectionOptions,
+    listener: ConnectionListener,
+  ) {
     this.#config = config;
     this.#options = options;
     this.#listener = listener;
@@ -78,6 +106,15 @@ export class ServerConnection {
 
   get client(): Client | undefined {
     return this.#client;
+  }
+
+  /** The program of the server, as the server names it. */
+  get version(): { readonly name: string; readonly version: string } | undefined {
+    return this.#client?.getServerVersion();
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#client?.getNegotiatedProtocolVersion();
   }
 
   /** Connects to the server. Resolves even if the server cannot be reached. */

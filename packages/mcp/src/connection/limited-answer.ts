@@ -4,7 +4,7 @@ import { jsonTextProblem } from '@toolscript/core/internal';
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /** A message has more than the value in it, and may be a list of all tools. */
-const MESSAGE_LIMITS = { levels: 1_000, values: 1_000_000 };
+export const MESSAGE_LIMITS = { levels: 1_000, values: 1_000_000 };
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;

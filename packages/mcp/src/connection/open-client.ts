@@ -48,7 +48,10 @@ const LIST_DEBOUNCE_MS = 100;
  * Connects to a server with the first of its transports and protocol versions that works. Rejects with a
  * `ConnectError`.
  */
-export async function openClient(config: ServerConfig, options: OpenOptions): Promise<Client> {
+export async function openClient(
+  config: ServerConfig<StdioTransport | HttpTransport>,
+  options: OpenOptions,
+): Promise<Client> {
   const { transport } = config;
   if (transport.type === 'stdio') return openStdio(config.name, transport, options);
   return openHttp(config.name, transport, options);

@@ -6,7 +6,7 @@ import type { GatewayServices } from './services.js';
 
 /** The outcome of a script as data. Only what every client needs is declared: a declaration costs every prompt tokens. */
 export const ResultSchema = z.looseObject({
-  status: z.enum(['completed', 'failed', 'suspended']),
+  status: z.enum(['completed', 'failed', 'suspended', 'running']),
   scriptId: z.string(),
 });
 

@@ -14,7 +14,7 @@ export async function finishLogin(
   provider: OAuthClientProvider | LoginProvider | undefined,
   address: string | URL,
 ): Promise<void> {
-  if (transport.type === 'stdio' || provider === undefined)
+  if (!('url' in transport) || provider === undefined)
     throw new ToolscriptUsageError('MCP_SERVER_WITHOUT_LOGIN', { name });
   const { searchParams } = new URL(address);
   // defence: mcp-logins-belong-to-their-question

@@ -1,9 +1,15 @@
 import type { Tool } from '@toolscript/core';
 import type { ServerConfig } from '../configuration/server-config.js';
-import { ServerConnection, type ConnectionOptions } from '../connection/connection.js';
-import type { ListedItems } from '../connection/list-pages.js';
+import {
+  ServerConnection,
+  type ConnectionListener,
+  type ConnectionOptions,
+  type ListedTools,
+  type ToolConnection,
+} from '../connection/connection.js';
 import { finishLogin } from '../login/finish-login.js';
-import { readDefinitions, type SkippedTool, type ToolDefinition } from '../tools/definition.js';
+import { OpenApiConnection } from '../openapi/openapi-connection.js';
+import { readDefinitions, type SkippedTool, type ToolDefinition, type ToolNotes } from '../tools/definition.js';
 import type { ImageCache } from '../tools/image-cache.js';
 import { serverTools } from '../tools/server-tools.js';
 import { TrustReview, type TrustOptions, type UntrustedTool } from '../trust/review.js';
@@ -22,13 +28,14 @@ export interface McpServerOptions {
 /** One server: its connection, the tools that it offers, the untrusted ones among them, and the tools for scripts. */
 export class McpServer {
   readonly name: string;
-  readonly connection: ServerConnection;
+  readonly connection: ToolConnection;
   readonly #config: ServerConfig;
   readonly #options: McpServerOptions;
   readonly #review: TrustReview;
   #offeredTools: readonly ToolDefinition[] = [];
-  #listing: { skipped: readonly SkippedTool[]; incomplete: string | undefined } = {
+  #listing: { skipped: readonly SkippedTool[]; notes: readonly ToolNotes[]; incomplete: string | undefined } = {
     skipped: [],
+    notes: [],
     incomplete: undefined,
   };
   #untrustedTools: readonly UntrustedTool[] = [];
@@ -40,7 +47,7 @@ export class McpServer {
     this.#config = config;
     this.#options = options;
     this.#review = new TrustReview(config, options.trust);
-    this.connection = new ServerConnection(config, options.connection, {
+    this.connection = connectionTo(config, options.connection, {
       onTools: (listed) => this.#take(listed),
       onState: (state, problem) =>
         options.emit({ type: 'state', server: config.name, state, ...(problem === undefined ? {} : { problem }) }),
@@ -70,28 +77,27 @@ export class McpServer {
   }
 
   status(): McpServerStatus {
-    const { client, state, problem } = this.connection;
-    const version = client?.getServerVersion();
+    const { state, problem, version, protocolVersion } = this.connection;
     return {
       name: this.name,
       namespace: this.#options.namespace,
       state,
       problem,
       version: version && { name: version.name, version: version.version },
-      protocolVersion: client?.getNegotiatedProtocolVersion(),
+      protocolVersion,
       tools: this.tools.map(({ name }) => name),
       skipped: [...this.#listing.skipped, ...this.#madeTools.skipped],
-      notes: this.#madeTools.notes,
+      notes: [...this.#listing.notes, ...this.#madeTools.notes],
       untrusted: this.#untrustedTools,
       incomplete: this.#listing.incomplete,
     };
   }
 
-  async #take({ items, incomplete }: ListedItems): Promise<void> {
+  async #take({ items, incomplete, skipped: unread = [], notes = [] }: ListedTools): Promise<void> {
     const { tools, skipped } = readDefinitions(items);
     this.#hasResources ||= this.connection.client?.getServerCapabilities()?.resources !== undefined;
     this.#offeredTools = tools;
-    this.#listing = { skipped, incomplete };
+    this.#listing = { skipped: [...unread, ...skipped], notes, incomplete };
     await this.#offer();
   }
 
@@ -118,4 +124,11 @@ export class McpServer {
     if (untrusted.length > 0) emit({ type: 'untrusted', server: this.name, tools: untrusted });
     emit({ type: 'tools', server: this.name, tools: this.tools.map(({ name }) => name) });
   }
+}
+
+function connectionTo(config: ServerConfig, options: ConnectionOptions, listener: ConnectionListener): ToolConnection {
+  const { transport } = config;
+  return transport.type === 'openapi'
+    ? new OpenApiConnection({ ...config, transport }, options, listener)
+    : new ServerConnection({ ...config, transport }, options, listener);
 }

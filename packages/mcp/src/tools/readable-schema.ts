@@ -1,9 +1,9 @@
 import { plainLines } from '../connection/readable.js';
 
 /** Members whose values are data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required']);
+export const SCHEMA_DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required']);
 /** Members that map names to schemas. */
-const MAPS: ReadonlySet<string> = new Set([
+export const SCHEMA_MAPS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   '$defs',
@@ -28,8 +28,8 @@ function readable(value: unknown): unknown {
     Object.entries(value).flatMap(([key, member]): [string, unknown][] => {
       if (key === '$comment') return [];
       if (typeof member === 'string' && TEXTS.has(key)) return [[key, plainLines(member, MAX_TEXT_LENGTH)]];
-      if (MAPS.has(key)) return [[key, readableMap(member)]];
-      return [[key, DATA.has(key) ? member : readable(member)]];
+      if (SCHEMA_MAPS.has(key)) return [[key, readableMap(member)]];
+      return [[key, SCHEMA_DATA.has(key) ? member : readable(member)]];
     }),
   );
 }

@@ -74,7 +74,7 @@ function serverTool(
         name,
         description: plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH),
         inputSchema: readableSchema(inputSchema),
-        ...(output === undefined ? {} : { outputSchema: withContent(readableSchema(output)) }),
+        ...(output === undefined ? {} : { outputSchema: declaredOutput(readableSchema(output), config) }),
         effect: toolEffect(hints),
         approval: toolApproval(action, hints),
         source: sourceOf(config),
@@ -101,32 +101,40 @@ function serverTool(
   }
 }
 
-/** Finds how a result differs from the server's own output schema. */
+/** Finds how a result differs from the server's own output schema, which is compiled for the first result. */
 function outputCheck(name: string, schema: object): OutputProblem {
-  const { validateOutput } = defineTool(
-    { name, description: '', outputSchema: schema, execute: () => undefined as never },
-    { namespace: 'mcp', skipFlaws: true },
-  );
+  let checker: DefinedTool | undefined;
   return (value) => {
-    const validated = validateOutput(value);
+    checker ??= defineTool(
+      { name, description: '', outputSchema: schema, execute: () => undefined as never },
+      { namespace: 'mcp', skipFlaws: true },
+    );
+    const validated = checker.validateOutput(value);
     if (validated.ok) return undefined;
     const issues = validated.issues.map(({ path, message }) => `${path.replace(/^args/u, 'result')}: ${message}`);
     return oneLine(issues.join('; '), 500);
   };
 }
 
-/** The output schema as declared to scripts: an object may have `_content`, see `readResult`. */
-function withContent(schema: object): object {
+/**
+ * The output schema as declared to scripts: an object of an MCP server may have `_content`, see `readResult`.
+ */
+function declaredOutput(schema: object, { transport }: ServerConfig): object {
   const { properties } = schema as { properties?: unknown };
-  if (!isRecord(properties) || Object.hasOwn(properties, '_content')) return schema;
+  if (transport.type === 'openapi' || !isRecord(properties) || Object.hasOwn(properties, '_content')) return schema;
   return { ...schema, properties: { ...properties, _content: { type: 'array', items: {} } } };
 }
 
 /** The fingerprint of the server. An approval of a call does not cover the same call to another server. */
 function sourceOf({ transport }: ServerConfig): string {
-  const identity =
-    transport.type === 'stdio' ? [transport.command, transport.args, transport.cwd ?? null] : [transport.url.href];
-  return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify(identityOf(transport)))
+    .digest('hex');
+}
+
+function identityOf(transport: ServerConfig['transport']): unknown[] {
+  if (transport.type === 'stdio') return [transport.command, transport.args, transport.cwd ?? null];
+  return transport.type === 'openapi' ? [transport.document, transport.baseUrl] : [transport.url.href];
 }
 
 function toolEffect({ readOnlyHint, destructiveHint }: ToolDefinition['annotations']): 'read' | 'write' | 'external' {

@@ -14,10 +14,17 @@ export function toolFingerprint({ name, title, description, inputSchema, outputS
  * headers and the query, which may hold secrets.
  */
 export function serverFingerprint({ transport }: Pick<ServerToStart, 'transport'>): string {
-  return transport.type === 'stdio'
-    ? hash({ command: transport.command, args: transport.args, cwd: transport.cwd })
-    : hash({ url: `${transport.url.origin}${transport.url.pathname}` });
+  return hash(transportIdentity(transport));
 }
+
+function transportIdentity(transport: ServerToStart['transport']): object {
+  if (transport.type === 'stdio') return { command: transport.command, args: transport.args, cwd: transport.cwd };
+  if (transport.type !== 'openapi') return { url: place(transport.url) };
+  const { document, baseUrl } = transport;
+  return { openapi: typeof document === 'string' ? document : place(document), baseUrl: baseUrl && place(baseUrl) };
+}
+
+const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 function hash(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');

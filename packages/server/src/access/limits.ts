@@ -28,11 +28,11 @@ export interface AccessLimits {
    */
   readonly runsPerPrincipal: number;
   /**
-   * Maximum size of a thread, in bytes of its messages, its events and the files that a branch copies; a character
-   * counts as one byte. Checked before each run. The machine's own user is not limited.
+   * Maximum size of a thread, in bytes of its messages, its events and the files that tools keep in it; a character of a
+   * message or an event counts as one byte. Checked before each run. The machine's own user is not limited.
    */
   readonly bytesPerThread: number;
-  /** Maximum size of all threads of one principal together; counted like `bytesPerThread`. */
+  /** Maximum size of all threads and kept files of one principal together; counted like `bytesPerThread`. */
   readonly bytesPerPrincipal: number;
   /**
    * Maximum number of large reads of one principal at the same time: whole threads, searches, and pages and exports of

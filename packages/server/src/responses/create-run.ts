@@ -40,28 +40,37 @@ interface RunRequest {
 
 /**
  * Creates the run in the thread of the previous response, if that response is the newest of its thread and the request
- * stores its own response. Otherwise, creates a new thread with a copy of the earlier conversation.
+ * stores its own response. Otherwise, creates a thread that branches after the previous response.
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
   const bounds = storageBounds(service, principal);
   if (previous?.isNewest === true && options.request.echo.store) {
     const { threadId, runId } = previous.run;
-    // Only one run can follow a response in its thread. The second of two concurrent runs gets a copy of the
-    // conversation in a new thread.
+    // Only one run can follow a response in its thread. The second of two concurrent runs gets a branch.
     const idempotencyKey = `response-after:${runId}`;
     const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey, bounds };
-    const created = await runs.create(draft).catch(ignoreConflict);
+    const created = await runs.create(draft).catch(ignoring('IdempotencyConflictError'));
     if (created?.isNew === true) return created.run;
   }
-  const earlier = previous === undefined ? [] : await responseConversation(service, previous);
   const create = { title: inputTitle(input), workspace: service.workspace, agentId: options.agentId };
+  if (previous !== undefined) {
+    const { threadId, turnId } = previous.run;
+    const thread = { create: { ...create, branchOf: { threadId, turnId, withTurn: true } } };
+    const draft = { principal, thread, input: [...input], options, bounds };
+    const created = await runs.create(draft).catch(ignoring('ThreadBusyError'));
+    if (created !== undefined) return created.run;
+  }
+  // A branch has no turn that waits for an approval: then the conversation so far is part of the input.
+  const earlier = previous === undefined ? [] : await responseConversation(service, previous);
   return (await runs.create({ principal, thread: { create }, input: [...earlier, ...input], options, bounds })).run;
 }
 
-function ignoreConflict(error: unknown): undefined {
-  if (error instanceof Error && error.name === 'IdempotencyConflictError') return undefined;
-  throw error;
+function ignoring(name: string): (error: unknown) => undefined {
+  return (error) => {
+    if (error instanceof Error && error.name === name) return undefined;
+    throw error;
+  };
 }
 
 /**

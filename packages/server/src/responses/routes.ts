@@ -155,7 +155,9 @@ function changingRoutes(app: Routes, service: Service): void {
     },
     handler: async (request) => {
       const { threadId, runId } = await ownResponse(service, request);
-      if ((await allRuns(service.stores, threadId)).length > 1)
+      const all = await allRuns(service.stores, threadId);
+      // Its branch has copies of the earlier responses, which no client knows.
+      if (all.some((other) => other.runId !== runId && other.isCopy !== true))
         throw apiError(
           400,
           `The conversation of this response contains other responses. Delete all of it with DELETE /api/v2/threads/${threadId}.`,

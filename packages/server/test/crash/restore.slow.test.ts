@@ -154,6 +154,7 @@ describeWithOwnRedis('a copy of Redis’ append-only files', () => {
     const redis = await OwnRedis.start('--appendonly', 'yes', '--appendfsync', 'always');
     const group = { group: 'persistence', consumer: 'the test', leaseMs: 60_000 };
     const log = await openEventLog(redis.url());
+    await log.open(event(0).run_id, 1);
     await log.publish(1, [event(0), event(1), event(2)]);
     await log.acknowledge((await log.receive(group))!, 1);
     await log.publish(1, [event(3)]);

@@ -68,12 +68,13 @@ it.each([
   ['in chunks', CHUNKED],
 ])('the server answers a body %s on every path and method, and does not read the body', async (_name, headers) => {
   expect(paths.length).toBeGreaterThan(25);
-  const lines = METHODS.flatMap((method) => paths.map((path) => `${method} ${path} HTTP/1.1`));
-  const answers = lines.map((line) => flood(line, headers));
-  for (const bytes of await bytesReadBy(answers)) expect(bytes).toBeLessThan(MAX_READ);
-  for (const [index, status] of (await Promise.all(answers)).entries()) {
-    const line = lines[index]!;
-    expect(/^(?:GET|HEAD)/u.test(line) ? [200, 400, 401, 404, 405] : [400, 401, 404, 405], line).toContain(status);
+  // A slow machine does not accept the connections of all methods at once within the server's time limits.
+  for (const method of METHODS) {
+    const answers = paths.map((path) => flood(`${method} ${path} HTTP/1.1`, headers));
+    for (const bytes of await bytesReadBy(answers)) expect(bytes).toBeLessThan(MAX_READ);
+    const allowed = method === 'GET' || method === 'HEAD' ? [200, 400, 401, 404, 405] : [400, 401, 404, 405];
+    for (const [index, status] of (await Promise.all(answers)).entries())
+      expect(allowed, `${method} ${paths[index]}`).toContain(status);
   }
 });
 

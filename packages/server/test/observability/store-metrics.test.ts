@@ -41,6 +41,7 @@ it('the metrics show how far the persistence workers are behind, and the runs th
     persistence_lag_seconds: 0,
     dead_letters: 0,
   });
+  await log.open(event(0).run_id, 1);
   await log.publish(1, [event(0), event(1)]);
   const behind = await figures(server);
   expect(behind).toMatchObject({ persistence_pending_runs: 1, dead_letters: 0 });
@@ -56,6 +57,7 @@ it('the metrics show how far the persistence workers are behind, and the runs th
 
 it('without persistence workers, nothing is behind', async () => {
   const server = await opened({ workers: 0 });
+  await server.events.open(event(0).run_id, 1);
   await server.events.publish(1, [event(0)]);
   expect(await figures(server)).toMatchObject({ persistence_pending_runs: 0, persistence_lag_seconds: 0 });
 });

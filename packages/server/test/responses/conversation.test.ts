@@ -36,6 +36,32 @@ describe('a previous response', () => {
     expect(items.data).toMatchObject([{ role: 'user', content: [{ text: 'other two' }] }]);
   });
 
+  it('that is not the newest shares its conversation with the branch, which can be deleted', async () => {
+    const first = await server.create({ input: 'one' });
+    await server.create({ input: 'two', previous_response_id: first.id });
+    const branch = await server.create({ input: 'other two', previous_response_id: first.id });
+    const threadId = await threadOf(branch.id);
+    const turnId = (await server.stores.runs.get(first.id.slice('resp_'.length)))!.turnId;
+    const branchOf = { threadId: await threadOf(first.id), turnId, withTurn: true };
+    expect(await server.stores.threads.get(threadId)).toMatchObject({ title: 'other two', branchOf });
+    const { turns } = await server.stores.threads.readItems(threadId);
+    expect(turns.map(({ items }) => items.filter((item) => 'role' in item && item.role === 'user').length)).toEqual([
+      1, 1,
+    ]);
+    await server.client.responses.delete(branch.id);
+    expect(await server.stores.threads.get(threadId)).toBeUndefined();
+    expect(await server.client.responses.retrieve(first.id)).toMatchObject({ output_text: 'Answer 1 to: one' });
+  });
+
+  it('that follows an open one is continued with a copy of the conversation', async () => {
+    const open = await server.create({ input: 'stamp' });
+    const first = await server.create({ input: 'one', previous_response_id: open.id });
+    await server.create({ input: 'two', previous_response_id: first.id });
+    const copy = await server.create({ input: 'other two', previous_response_id: first.id });
+    expect(copy.status).toBe('completed');
+    expect((await server.stores.threads.get(await threadOf(copy.id)))?.branchOf).toBeUndefined();
+  });
+
   it('has one successor in its thread, for any number of concurrent requests', async () => {
     const first = await server.create({ input: 'one' });
     const requests = Array.from({ length: 4 }, (_, index) =>

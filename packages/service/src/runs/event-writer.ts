@@ -73,9 +73,9 @@ export class EventWriter {
   }
 
   /**
-   * Publishes events. If the log has lost earlier events, for example because its server restarted, this process
-   * publishes those events again. The log has also lost the epoch, so the run store decides whether this process may
-   * still write.
+   * Publishes events. If the log has lost the run, for example because its server restarted, this process publishes the
+   * earlier events again. The log has also lost the epoch, so the run store decides whether this process may still
+   * write. The log is opened first: a process that claims the run after the decision then excludes this one.
    */
   async #publish(events: readonly StreamEvent[]): Promise<void> {
     const { log, epoch, threads, confirmHeld } = this.#settings;
@@ -84,9 +84,10 @@ export class EventWriter {
     } catch (error) {
       const { run_id: runId, seq } = events[0]!;
       if (!(error instanceof Error) || error.name !== 'EventOrderError') throw error;
-      await confirmHeld();
       const { nextSeq } = await log.open(runId, epoch);
-      if (nextSeq >= seq) throw error;
+      // defence: lost-runs-are-not-published
+      await confirmHeld();
+      if (nextSeq > seq) throw error;
       await this.#toThreads.flush();
       const stored = await eventsFrom(nextSeq, (from) => threads.readEvents(runId, { from }));
       await this.seedLog(stored, 0);

@@ -64,7 +64,10 @@ export class HeldRun {
     const { stores, log, run, isPersistedElsewhere } = settings;
     const { runId, epoch } = run;
     const { nextSeq } = await log.open(runId, epoch);
-    const stored = await allEvents(stores, runId);
+    const [stored, current] = await Promise.all([allEvents(stores, runId), stores.runs.get(runId)]);
+    // A log that has lost the run also opens it for a process that has lost its claim.
+    // defence: lost-runs-are-not-opened
+    if (current?.epoch !== epoch) throw storeErrors.runNotHeld(runId, epoch);
     const logged = nextSeq > stored.length ? await eventsFrom(stored.length, (from) => log.read(runId, { from })) : [];
     const earlier = [...stored, ...logged];
     const held = new HeldRun(settings, earlier, (self) => {

@@ -72,8 +72,7 @@ export class RunCleaner {
     const seen = new Map<string, number>();
     for (const run of logged) {
       if (this.#isStopped) return;
-      if (await this.#isDone(run)) await log.delete(run.runId);
-      else seen.set(run.runId, await this.#trim(run));
+      if (!(await this.#deleteDone(run))) seen.set(run.runId, run.nextSeq);
     }
     this.#seenLogs = seen;
     if (this.#prunedAt !== undefined && performance.now() - this.#prunedAt < PRUNE_MS) return;
@@ -81,25 +80,24 @@ export class RunCleaner {
     this.#prunedAt = performance.now();
   }
 
-  /**
-   * Trims the events that the previous search found, if they are stored. Newer events stay in the log for its readers.
-   * Returns the number of the run's next event.
-   */
-  async #trim({ runId, nextSeq }: LoggedRun): Promise<number> {
-    const seen = this.#seenLogs.get(runId) ?? 0;
-    if (seen > 0 && (await this.#isStored(runId, seen))) await this.#settings.log.trim(runId, seen);
-    return nextSeq;
-  }
-
-  async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
-    const { stores, projection, keepMs = KEEP_MS } = this.#settings;
+  /** Deletes the log of a run that needs none. Otherwise, trims the log and returns false. */
+  async #deleteDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
+    const { stores, log, projection, keepMs = KEEP_MS } = this.#settings;
     const run = await stores.runs.get(runId);
     if (run === undefined) {
       await projection?.delete(runId);
+      await log.delete(runId);
       return true;
     }
-    if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepMs) return false;
-    return this.#isStored(runId, nextSeq);
+    const isOver = isFinalRunState(run.state) && Date.now() - run.updatedAt >= keepMs;
+    if (isOver && (await this.#isStored(runId, nextSeq))) {
+      await log.delete(runId, run.epoch);
+      return true;
+    }
+    // The events that the previous search found. Newer events stay in the log for its readers.
+    const seen = this.#seenLogs.get(runId) ?? 0;
+    if (seen > 0 && (await this.#isStored(runId, seen))) await log.trim(runId, seen, run.epoch);
+    return false;
   }
 
   /** Whether the thread store and the projection have the events before `seq`. */

@@ -197,7 +197,7 @@ export class ThreadRuns {
   /** Deletes the live events of the last run if the run has ended: the thread store also contains these events. */
   async #trimLog(): Promise<void> {
     const last = (await allRuns(this.#stores, this.id)).at(-1);
-    if (last !== undefined && isFinalRunState(last.state)) await this.#log.delete(last.runId);
+    if (last !== undefined && isFinalRunState(last.state)) await this.#log.delete(last.runId, last.epoch);
   }
 
   /** Claims the suspended run that waits for the script, and decides its approvals. */

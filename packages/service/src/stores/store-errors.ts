@@ -28,12 +28,14 @@ export const storeErrors = Object.freeze({
     ),
   principalTooLarge: (bytes: number, most: number) =>
     new StorageLimitError(
-      `All your threads together would have ${bytes} bytes, at most ${most} are allowed (limits.bytesPerPrincipal of the server). Delete threads that you do not need`,
+      `All your threads and files together would have ${bytes} bytes, at most ${most} are allowed (limits.bytesPerPrincipal of the server). Delete threads or files that you do not need`,
     ),
   turnNotEnded: (turnId: string) =>
     new ThreadBusyError(
       `The turn ${turnId} has not ended. Decide its approvals or stop it, then create the branch again`,
     ),
+  runNotOpened: (runId: string) =>
+    new EventOrderError(`The log does not know the run ${runId}. Open the run under its epoch, then publish again`),
   runNotHeld: (runId: string, epoch: number) =>
     new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
   otherVersion: (name: string, expected: number, newest: number) =>

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { OutputItem, RunDraft, StorageBounds, StoredDecision } from '@toolscript/core/protocol';
+import {
+  RunFenceSchema,
+  type OutputItem,
+  type RunDraft,
+  type StorageBounds,
+  type StoredDecision,
+} from '@toolscript/core/protocol';
 import { isRecord } from '@toolscript/core/internal';
 import { storeErrors } from './store-errors.js';
 
@@ -76,3 +82,9 @@ export function searchText(text: string): string {
 export function changeName(kind: 'save' | 'delete', name: string, idempotencyKey: string): string {
   return JSON.stringify([kind, name, idempotencyKey]);
 }
+
+/** The epoch of a claim. */
+export const EpochSchema = RunFenceSchema.shape.epoch;
+
+/** An epoch that no log knows a later one of. */
+export const ANY_EPOCH = Number.MAX_SAFE_INTEGER;

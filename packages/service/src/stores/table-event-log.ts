@@ -29,6 +29,7 @@ import { watchBoard } from './change-board.js';
 import { checkBatch, oldestTime } from './event-batches.js';
 import { subscribeByReading, type LogTail } from './event-subscription.js';
 import { parseShape, readCursor } from './shapes.js';
+import { ANY_EPOCH, EpochSchema } from './store-rules.js';
 
 export class TableEventLog implements EventLog {
   readonly #tails = new LiveTails();
@@ -115,14 +116,16 @@ export class TableEventLog implements EventLog {
     return { runs, ...nextCursor('logged', next) };
   }
 
-  async trim(runId: string, seq: number): Promise<void> {
+  async trim(runId: string, seq: number, epoch: number): Promise<void> {
     const { from } = parseShape(EventRangeSchema, { from: seq }, 'seq');
-    if (isStoreId(runId)) await this.database.call('log', 'trim', runId, from!);
+    parseShape(EpochSchema, epoch, 'epoch');
+    if (isStoreId(runId)) await this.database.call('log', 'trim', runId, from!, epoch);
   }
 
-  async delete(runId: string): Promise<void> {
+  async delete(runId: string, epoch = ANY_EPOCH): Promise<void> {
+    parseShape(EpochSchema, epoch, 'epoch');
     if (!isStoreId(runId)) return;
-    await this.database.call('log', 'delete', runId);
+    await this.database.call('log', 'delete', runId, epoch);
     this.#tails.delete(runId);
     this.database.announce(runId);
   }

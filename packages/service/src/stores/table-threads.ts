@@ -41,6 +41,9 @@ import { storeErrors } from './store-errors.js';
 import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { searchText } from './store-rules.js';
 
+/** Items are parsed without a pause until their texts have this length, in UTF-16 units. */
+const MAX_SLICE = 65_536;
+
 export class TableThreads implements ThreadStore {
   constructor(
     readonly database: TableCalls,
@@ -120,10 +123,18 @@ export class TableThreads implements ThreadStore {
     if (!isStoreId(threadId)) return { turns: [] };
     const page = await this.database.call('threads', 'readItems', threadId, position, limit);
     const turns: TurnItems[] = [];
+    let length = 0;
     for (const turn of page.turns) {
-      turns.push({ ...turn, items: JSON.parse(turn.items) as OutputItem[] });
-      // A long page must not block the main thread.
-      if (turn.items.length > 65_536) await nextTurn();
+      const items: OutputItem[] = [];
+      for (const line of linesOf(turn.items)) {
+        items.push(JSON.parse(line) as OutputItem);
+        length += line.length;
+        if (length < MAX_SLICE) continue;
+        // A long page must not block the main thread.
+        length = 0;
+        await nextTurn();
+      }
+      turns.push({ ...turn, items });
     }
     return { turns, ...nextCursor('turn', page.next) };
   }
@@ -165,6 +176,16 @@ export class TableThreads implements ThreadStore {
   #announce({ runId, principal }: Approval): void {
     this.database.announce(runId);
     this.database.announce(principalKey(principal));
+  }
+}
+
+/** The lines of a text, without a list of all of them. */
+function* linesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    const found = text.indexOf('\n', start);
+    const end = found === -1 ? text.length : found;
+    yield text.slice(start, end);
+    start = end + 1;
   }
 }
 

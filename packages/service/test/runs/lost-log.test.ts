@@ -59,6 +59,29 @@ describe('a log that has lost everything', () => {
     for (const held of [paused, next]) held.close();
   });
 
+  it('accepts no first event of a worker that has lost its run', async () => {
+    const parts = { stores: memoryStores(), log: memoryEventLog() };
+    const { run } = await parts.stores.runs.create({ principal: 'ada', thread: { create: {} }, input: INPUT });
+    const claimed = await parts.stores.runs.claim({ owner: 'paused', leaseMs: LEASE_MS });
+    const paused = await HeldRun.open({ ...parts, run: claimed!.run, leaseMs: LEASE_MS });
+    await parts.stores.runs.release({ runId: run.runId, epoch: 1 });
+    const next = await claim(parts, 'next');
+    next.emit({ type: 'response_start' });
+    await next.flushEvents();
+    const { events } = await parts.log.read(run.runId);
+    await parts.log.delete(run.runId);
+    paused.emit({ type: 'response_start' });
+    await expect(paused.flushEvents()).rejects.toThrow();
+    expect(paused.stopReason).toBe('lost');
+    await expect(HeldRun.open({ ...parts, run: claimed!.run, leaseMs: LEASE_MS })).rejects.toThrow(/has no claim/u);
+    expect((await parts.log.read(run.runId)).events).toEqual([]);
+    await parts.stores.threads.append(events);
+    next.emit(delta('one'));
+    await next.flushEvents();
+    expect((await parts.log.read(run.runId)).events).toMatchObject([{ seq: 0 }, { seq: 1 }]);
+    for (const held of [paused, next]) held.close();
+  });
+
   it.each([0, 2])('hides no event of a suspended run from a client that has %i of them', async (from) => {
     const { stores, log } = { stores: memoryStores(), log: memoryEventLog() };
     const { run } = await stores.runs.create({ principal: 'ada', thread: { create: {} }, input: INPUT });

@@ -14,6 +14,11 @@ async function claimedRun({ runs }: ServiceStores): Promise<Run> {
   return created.run;
 }
 
+async function publish({ log }: Pick<Parts, 'log'>, { runId }: Run, events: readonly StreamEvent[]): Promise<void> {
+  await log.open(runId, 1);
+  await log.publish(1, events);
+}
+
 const eventOf = ({ runId, threadId, turnId }: Run, seq: number, delta = `text ${seq}`): StreamEvent => ({
   event_id: `evt_${seq}`,
   run_id: runId,
@@ -58,10 +63,10 @@ const storedCount = async ({ stores }: Parts, { runId }: Run) => (await allEvent
 it('a persistence worker copies old and new events, and acknowledges them', async () => {
   const parts = openParts();
   const runs = [await claimedRun(parts.stores), await claimedRun(parts.stores)];
-  for (const run of runs) await parts.log.publish(1, eventsOf(run, 700));
+  for (const run of runs) await publish(parts, run, eventsOf(run, 700));
   const faults = persist(parts);
   for (const run of runs) await until(async () => (await storedCount(parts, run)) === 700);
-  await parts.log.publish(1, [eventOf(runs[0]!, 700)]);
+  await publish(parts, runs[0]!, [eventOf(runs[0]!, 700)]);
   await until(async () => (await storedCount(parts, runs[0]!)) === 701);
   const options = { group: PERSISTENCE_GROUP, consumer: 'another', leaseMs: 1 };
   await until(async () => (await parts.log.receive(options)) === undefined);
@@ -72,7 +77,7 @@ it('several persistence workers store each event once', async () => {
   const parts = openParts();
   const runs = await Promise.all(Array.from({ length: 10 }, () => claimedRun(parts.stores)));
   const all = [persist(parts), persist(parts), persist(parts)];
-  for (let seq = 0; seq < 30; seq++) for (const run of runs) await parts.log.publish(1, [eventOf(run, seq)]);
+  for (let seq = 0; seq < 30; seq++) for (const run of runs) await publish(parts, run, [eventOf(run, seq)]);
   for (const run of runs) {
     await until(async () => (await storedCount(parts, run)) === 30);
     expect(await allEvents(parts.stores, run.runId)).toEqual(eventsOf(run, 30));
@@ -84,7 +89,7 @@ it('events that do not fit the thread become a dead letter with the reason, and 
   const parts = openParts();
   const [bad, good] = [await claimedRun(parts.stores), await claimedRun(parts.stores)];
   await parts.stores.threads.append([eventOf(bad, 0, 'another text')]);
-  for (const run of [bad, good]) await parts.log.publish(1, eventsOf(run, 3));
+  for (const run of [bad, good]) await publish(parts, run, eventsOf(run, 3));
   const faults = persist(parts);
   const letters = async () => (await parts.log.deadLetters({ group: PERSISTENCE_GROUP })).letters;
   await until(async () => (await letters()).length > 0);
@@ -98,7 +103,7 @@ it('events that do not fit the thread become a dead letter with the reason, and 
 it('a store that does not answer is awaited, and makes no dead letters', async () => {
   const parts = openParts();
   const run = await claimedRun(parts.stores);
-  await parts.log.publish(1, eventsOf(run, 3));
+  await publish(parts, run, eventsOf(run, 3));
   let failures = 2;
   const faults = persist(parts, {
     append: async (...parameters) => {
@@ -116,7 +121,7 @@ it('the events of a deleted thread are deleted', async () => {
   const parts = openParts();
   const run = await claimedRun(parts.stores);
   await parts.stores.threads.delete(run.threadId);
-  await parts.log.publish(1, eventsOf(run, 3));
+  await publish(parts, run, eventsOf(run, 3));
   const faults = persist(parts);
   await until(async () => (await parts.log.list()).runs.length === 0);
   expect(faults).toEqual([]);

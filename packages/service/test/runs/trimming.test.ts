@@ -21,6 +21,7 @@ async function openRun(stored: number) {
     timestamp: 175e10 + seq,
     payload: { type: 'item_delta', item_id: 'item_1', delta: `text ${seq}` },
   }));
+  await log.open(runId, 1);
   await log.publish(1, events);
   if (stored > 0) await stores.threads.append(events.slice(0, stored));
   const faults: unknown[] = [];

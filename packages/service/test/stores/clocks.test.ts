@@ -51,6 +51,7 @@ describe.each([-60_000, 60_000, 86_400_000])('a process whose clock is %i ms wro
       const [right, wrong] = [await openEventLog(url), await openEventLog(url)];
       onTestFinished(() => Promise.all([right.close(), wrong.close()]).then(() => {}));
       const options = { group: 'persistence', consumer: 'a test', leaseMs: LEASE_MS };
+      await right.open(EVENT.run_id, 1);
       await right.publish(1, [EVENT]);
       expect((await right.receive(options))?.events).toHaveLength(1);
       setClock(aheadMs);

@@ -92,6 +92,7 @@ describeWithSmallDisk('a full disk', () => {
       const log = await openEventLog(redis.url());
       onTestFinished(() => log.close());
       const run = { runId: 'run_a', threadId: 'thr_a', turnId: 'turn_a' };
+      await log.open('run_a', 1);
       await log.publish(1, [eventOf(run, 0)]);
       disk.fill();
       const { count, error } = await untilRefused((seq) => log.publish(1, [eventOf(run, seq)]), 1);

@@ -164,7 +164,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return delivery && log.reject(delivery, 'no');
   },
   revive: ({ log }, [group, run]) => log.revive(pick(GROUPS, group), runId(run)),
-  deleteLog: ({ log }, [run, really = 0]) => (really % 4 === 0 ? log.delete(runId(run)) : log.read(runId(run))),
+  deleteLog: ({ log }, [run, really = 0, epoch = 0]) =>
+    really % 4 === 0 ? log.delete(runId(run), pick([undefined, 0, 1, 2], epoch)) : log.read(runId(run)),
 };
 
 /** Everything that can be read. */

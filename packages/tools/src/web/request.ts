@@ -9,7 +9,7 @@ export interface WebRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** True: no caller waits for the response, so the request does not keep the process alive. */
   readonly isBackground?: boolean | undefined;
 }

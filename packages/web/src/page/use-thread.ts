@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { StreamEvent, Thread } from '@toolscript/client';
+import type { StreamEvent, Thread, ThreadSummary } from '@toolscript/client';
 import { RunFeed } from '../state/run-feed.ts';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
@@ -9,6 +9,9 @@ const FIRST_RUNS = 12;
 
 /** The time in ms after which a hidden tab closes its connections. */
 const HIDDEN_MS = 20_000;
+
+/** The time in ms after which a thread that the list lacks is read again. */
+const MISSING_MS = 2_000;
 
 export interface ThreadState {
   readonly thread: Thread | undefined;
@@ -91,11 +94,15 @@ function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
 
 /** The thread on the server, read again after each change. */
 function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'> {
-  const { client, threads } = useSession();
+  const { client, threads, search } = useSession();
   const [thread, setThread] = useState<Thread>();
   const [error, setError] = useState<unknown>();
+  const list = useStore(threads.store).value?.threads;
   // Another tab, or the terminal, may have added a run.
-  const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
+  const updatedAt = list?.find((listed) => listed.threadId === threadId)?.updatedAt;
+  const isComplete = useStore(search) === '';
+  const isMissing = isComplete && updatedAt === undefined && belongsIn(list, thread);
+  const reads = useReadsWhile(isMissing && error === undefined);
   useEffect(() => {
     const stop = new AbortController();
     client.threads.get(threadId, {}, { signal: stop.signal }).then(
@@ -108,6 +115,22 @@ function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'>
       },
     );
     return () => stop.abort();
-  }, [client, threadId, updatedAt]);
+  }, [client, threadId, updatedAt, reads]);
   return { thread, error };
+}
+
+/** Returns true if a complete list of the newest threads contains the thread. */
+function belongsIn(list: readonly ThreadSummary[] | undefined, thread: Thread | undefined): boolean {
+  return list !== undefined && thread !== undefined && thread.updatedAt > (list.at(-1)?.updatedAt ?? 0);
+}
+
+/** Counts up at intervals. A thread that the list lacks was deleted, perhaps before the list was read, or is very new. */
+function useReadsWhile(isMissing: boolean): number {
+  const [reads, setReads] = useState(0);
+  useEffect(() => {
+    if (!isMissing) return;
+    const timer = setInterval(() => setReads((before) => before + 1), MISSING_MS);
+    return () => clearInterval(timer);
+  }, [isMissing]);
+  return reads;
 }

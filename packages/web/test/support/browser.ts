@@ -20,6 +20,9 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
+/** The default time in ms that a page has for what a test waits for. A busy machine takes as long as it takes. */
+const WAIT_MS = 120_000;
+
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
 }
@@ -39,6 +42,7 @@ export async function openPage(
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, ...options });
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const [problems, foreign]: [string[], string[]] = [[], []];
   page.on('pageerror', (error) => problems.push(error.message));

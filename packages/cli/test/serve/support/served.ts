@@ -25,7 +25,8 @@ export async function serve(args: readonly string[], options: StartOptions = {})
   const lines = createInterface(child.stdout);
   lines.on('line', (line) => (printed += `${line}\n`));
   const first = await Promise.race([once(lines, 'line'), once(child, 'exit')]);
-  const [, url, token] = /^(http:.*)\/#token=(.*)$/u.exec(String(first[0])) ?? [];
+  const named = options.env?.['TOOLSCRIPT_TOKEN'];
+  const [, url, token = named] = /^(http:.*)\/(?:#token=(.*))?$/u.exec(String(first[0])) ?? [];
   if (url === undefined || token === undefined) throw new Error(`The server did not start: ${printed}`);
   const headers = { authorization: `Bearer ${token}` };
   return {

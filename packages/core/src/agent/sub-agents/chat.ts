@@ -7,6 +7,7 @@ import type {
   ToolCallScope,
 } from '../../protocol/index.js';
 import { present } from '../../protocol/json.js';
+import { factsOf } from '../../protocol/known-models.js';
 import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
@@ -100,10 +101,11 @@ async function validAnswer(asking: Chat, text: string, schema: AnswerSchema): Pr
 
 async function openModel(scope: AgentScope, model: string | undefined, ports: ChatPorts): Promise<OpenedChatModel> {
   if (model === undefined || model === scope.provider.model)
-    return { provider: scope.provider, prices: scope.agent.prices };
+    return { provider: scope.provider, prices: scope.agent.prices ?? factsOf(scope.provider.model).prices };
   if (ports.openModel === undefined)
     throw agentRefusal(`This host offers no other model. Omit model to use ${scope.provider.model}.`);
-  const opened = await ports.openModel(model, scope);
+  const other = await ports.openModel(model, scope);
+  const opened = { ...other, prices: other.prices ?? factsOf(other.provider.model).prices };
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
     throw agentRefusal(
       `The cost of ${model} is not known, so this model cannot be used within the cost budget of this run. Use another model.`,

@@ -1,6 +1,6 @@
 export { abortReason } from './session-outcome.js';
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
-export { failedOutcome, plainOutcome } from './plain-outcome.js';
+export { failedOutcome, plainOutcome, plainRunning } from './plain-outcome.js';
 export { noopJournal, type Delivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
 export { runScriptSession } from './script-session.js';
 export type { ScriptStart } from './script-start.js';

@@ -20,6 +20,8 @@ export interface ScriptJournal {
   intended: OnIntent;
   /** Stores the end of a call with effects or of a detached task while nothing can be delivered to the guest. */
   finished(operation: Operation, settlement: Settlement): void | Promise<void>;
+  /** Stores the script, even if it has made no call with effects. */
+  keep(): void | Promise<void>;
   /** Stores the calls that a script made between the last delivery and its suspension. */
   made(calls: readonly TapeCall[]): void;
   /** Stores a batch before its delivery to the guest. If the method throws or rejects, the script ends. */
@@ -47,6 +49,7 @@ export const noopJournal: ScriptJournal = {
   decided: () => {},
   intended: () => {},
   finished: () => {},
+  keep: () => {},
   made: () => {},
   delivered: () => {},
   leave: () => {},

@@ -1,4 +1,11 @@
-import type { CompiledScript, Diagnostic, Outcome, PlannedCall, ScriptFailure } from '../../protocol/index.js';
+import type {
+  CompiledScript,
+  Diagnostic,
+  Outcome,
+  PlannedCall,
+  RunningOutcome,
+  ScriptFailure,
+} from '../../protocol/index.js';
 import { newId } from '../../text/crypto.js';
 import { roundMs } from './session-outcome.js';
 
@@ -14,7 +21,7 @@ interface PlainEnd {
 interface Compiling {
   cacheHit: boolean;
   diagnostics?: readonly Diagnostic[] | undefined;
-  script?: CompiledScript | undefined;
+  script?: Pick<CompiledScript, 'plan' | 'diagnostics'> | undefined;
 }
 
 /** Returns the outcome of a script that was checked or rejected, and did not run. */
@@ -25,8 +32,25 @@ export function plainOutcome(
   durationMs: number,
   runtime: string,
 ): Outcome {
+  const facts = plainFacts(scriptId, prepared, durationMs, runtime);
+  return end.error === undefined
+    ? { ...facts, status: 'completed', value: undefined }
+    : { ...facts, status: 'failed', error: end.error };
+}
+
+/** Returns the outcome of a script that runs, and of which nothing else is known. */
+export function plainRunning(
+  scriptId: string,
+  prepared: Compiling | undefined,
+  durationMs: number,
+  runtime: string,
+): RunningOutcome {
+  return { ...plainFacts(scriptId, prepared, durationMs, runtime), status: 'running' };
+}
+
+function plainFacts(scriptId: string, prepared: Compiling | undefined, durationMs: number, runtime: string) {
   const plan: readonly PlannedCall[] = prepared?.script?.plan ?? [];
-  const common = {
+  return {
     scriptId,
     output: '',
     logs: [],
@@ -44,7 +68,4 @@ export function plainOutcome(
       runtime,
     },
   };
-  return end.error === undefined
-    ? { ...common, status: 'completed', value: undefined }
-    : { ...common, status: 'failed', error: end.error };
 }

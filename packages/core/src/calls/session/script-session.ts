@@ -6,6 +6,7 @@ import {
   type Diagnostic,
   type Operation,
   type OutcomeMetadata,
+  type RunningOutcome,
   type SandboxCall,
   type SandboxEnd,
   type SandboxJob,
@@ -17,7 +18,13 @@ import {
 import type { CallListener, CallResult, Facade } from '../facade/index.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { SessionEnd, SessionOptions, SessionScript } from './session-options.js';
-import { abortReasonAt, withoutRepairedReturn, endedOutcome, type EndedOutcome } from './session-outcome.js';
+import {
+  abortReasonAt,
+  withoutRepairedReturn,
+  endedOutcome,
+  runningOutcome,
+  type EndedOutcome,
+} from './session-outcome.js';
 import type { Unwritten } from './outcome-failure.js';
 import { CallJournal, SettlementQueue, Replay, ScriptTape } from './journal.js';
 import { CallNotes, ScriptOutput } from './script-output.js';
@@ -176,6 +183,7 @@ class ScriptSession implements CallListener {
       signal?.addEventListener('abort', this.#onAbort, { once: true });
       journal.whenLost((error) => this.#onJournalFailure(error));
       if (earlier === undefined && journal.isStored) journal.started(scriptStart(this.#options, this.#attempt));
+      this.#context.live?.follow({ soFar: () => this.#soFar(), keep: () => this.#keep() });
       if (earlier?.capture === undefined || runtime.restore === undefined || !this.#isGuestOfItsLimits(earlier))
         this.#begin();
       else this.#run = runtime.restore(earlier.capture, this.#job, this.#observer, images);
@@ -548,6 +556,25 @@ class ScriptSession implements CallListener {
       notes: this.#notes.all,
       metadata: this.#metadata(durationMs),
     });
+  }
+
+  #soFar(): RunningOutcome {
+    return runningOutcome({
+      scriptId: this.#script.scriptId,
+      script: this.#script.compiled,
+      operations: this.#operations(),
+      output: this.#output,
+      notes: this.#notes.all,
+      metadata: this.#metadata(this.#usage.nowMs()),
+    });
+  }
+
+  async #keep(): Promise<void> {
+    try {
+      await this.#script.journal.keep();
+    } catch (error) {
+      this.#onJournalFailure(error);
+    }
   }
 
   #operations(): Operation[] {

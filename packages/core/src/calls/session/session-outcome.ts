@@ -6,6 +6,7 @@ import {
   type Operation,
   type Outcome,
   type OutcomeMetadata,
+  type RunningOutcome,
   type SandboxEnd,
   type ScriptFailure,
   type SourcePosition,
@@ -43,7 +44,28 @@ export interface OutcomeParts {
   metadata: OutcomeMetadata;
 }
 
-export type EndedOutcome = Exclude<Outcome, { status: 'suspended' }>;
+export type EndedOutcome = Extract<Outcome, { status: 'completed' | 'failed' }>;
+
+/** Returns the outcome of a script that still runs, as a copy. */
+export function runningOutcome({
+  scriptId,
+  script,
+  operations,
+  output,
+  notes,
+  metadata,
+}: Pick<OutcomeParts, 'scriptId' | 'script' | 'operations' | 'output' | 'notes' | 'metadata'>): RunningOutcome {
+  return {
+    status: 'running',
+    scriptId,
+    output: output.text,
+    logs: [...output.logs],
+    operations: operations.map(withRoundedTimes),
+    diagnostics: [...script.diagnostics, ...notes],
+    plan: [...script.plan],
+    metadata,
+  };
+}
 
 /** Returns the outcome of a script that has ended. */
 export function endedOutcome(parts: OutcomeParts): EndedOutcome {
@@ -104,17 +126,18 @@ function finalOperations(
   detached: ReadonlyMap<string, unknown> | undefined,
 ): Operation[] {
   return operations.map((operation) => {
-    const rounded = {
-      ...operation,
-      startedAtMs: roundMs(operation.startedAtMs),
-      durationMs: roundMs(operation.durationMs),
-    };
+    const rounded = withRoundedTimes(operation);
     const isUnawaited = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
     if (!isUnawaited || detached?.has(operation.callId) === true) return rounded;
     const message =
       'The script ended without awaiting this call, so the call never started. Write `await` before the call.';
     return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
   });
+}
+
+function withRoundedTimes(operation: Operation): Operation {
+  const { startedAtMs, durationMs } = operation;
+  return { ...operation, startedAtMs: roundMs(startedAtMs), durationMs: roundMs(durationMs) };
 }
 
 function countCalls(operations: readonly Operation[]): { completedTools: number; pendingTools: number } {

@@ -1,5 +1,5 @@
-import { bindsThinking, effortShape, nearestEffort, takesTemperature } from '../../protocol/known-models.js';
-import type { ModelPart, ModelTool } from '../../protocol/index.js';
+import { bindsThinking, effortShape, factsOf, nearestEffort } from '../../protocol/known-models.js';
+import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import {
   isNativeTo,
   isOfCode,
@@ -12,7 +12,17 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { argumentsOfText, toolInputSchema, isDirect, isForCode, nonNull, offersCode, type Prompt } from '../prompt.js';
+import {
+  argumentsOfText,
+  toolInputSchema,
+  isDirect,
+  isForCode,
+  modelTemperature,
+  modelToolChoice,
+  nonNull,
+  offersCode,
+  type Prompt,
+} from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireName, objectJson, type Members } from '../wire-values.js';
 import { Prefix } from './prefix.js';
@@ -35,15 +45,17 @@ export interface MessagesBody {
   thinking?:
     | ({ type: 'adaptive' } & ThinkingDisplay)
     | ({ type: 'enabled'; budget_tokens: number } & ThinkingDisplay)
-    | { type: 'disabled' }
+    | { type: 'disabled' | 'between_tools' }
     | undefined;
-  output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' } | undefined;
+  output_config?: { effort: MessagesEffort } | undefined;
   /** The container of the provider's code. Required while this code waits for results. */
   container?: string | undefined;
   stream: true;
 }
 
 export type MessagesMessage = { role: 'user'; content: UserBlock[] } | { role: 'assistant'; content: AnswerBlock[] };
+
+type MessagesEffort = Exclude<ReasoningEffort, 'none' | 'minimal'>;
 
 type ThinkingDisplay = { display?: 'summarized' | 'omitted' | undefined };
 
@@ -96,7 +108,10 @@ export interface MessagesSettings {
    * models before Claude 4.6, which refuse `adaptive`, and `adaptive` for all other models.
    */
   thinking?: 'adaptive' | 'budget' | undefined;
-  /** Whether the answer contains a summary of its thinking, or only the signature. Default: the model's default. */
+  /**
+   * Whether the answer contains a summary of its thinking, or only the signature. Default: `summarized` for models that
+   * otherwise write nothing between two calls, and the model's default for others.
+   */
   thinkingDisplay?: 'summarized' | 'omitted' | undefined;
 }
 
@@ -120,9 +135,12 @@ export function messagesRequest(
 ): { body: MessagesBody; prefix: string } {
   const { tools = [], stopSequences = [], promptCache } = prompt;
   const marks = promptCache?.marks !== false;
-  const maxTokens = prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS;
+  const maxTokens = Math.min(
+    prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
+    factsOf(prompt.model).maxOutputTokens ?? Number.POSITIVE_INFINITY,
+  );
   const thinking = messagesThinking(prompt, maxTokens, settings);
-  const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled';
+  const thinks = thinking.thinking?.type === 'adaptive' || thinking.thinking?.type === 'enabled';
   const prefix = new Prefix(messagesSystem(prompt.system, false), messagesTools(tools, false));
   const messages = prefixedMessages(prompt, prefix);
   const body: MessagesBody = {
@@ -133,7 +151,7 @@ export function messagesRequest(
     ...messagesTools(tools, marks && isBlank(prompt.system)),
     ...messagesToolChoice(prompt),
     // If thinking is on, the service accepts only the default temperature.
-    ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
+    ...nonNull({ temperature: thinks ? undefined : modelTemperature(prompt) }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
     ...nonNull({ container: prompt.container }),
@@ -199,11 +217,9 @@ function toolDescription(tool: ModelTool): string {
   return `${tool.description}\n\nIn code, a call of this tool returns JSON text${schema ? ` of this schema: ${JSON.stringify(schema)}` : ''}.`;
 }
 
-function messagesToolChoice({
-  tools = [],
-  toolChoice,
-  parallelToolCalls: parallel,
-}: Prompt): Pick<MessagesBody, 'tool_choice'> {
+function messagesToolChoice(prompt: Prompt): Pick<MessagesBody, 'tool_choice'> {
+  const { tools = [], parallelToolCalls: parallel } = prompt;
+  const toolChoice = modelToolChoice(prompt);
   // If code can call tools, the service refuses a limit of parallel calls, and the choice of a tool that only code can
   // call.
   const parallelToolCalls = offersCode(tools) ? undefined : parallel;
@@ -223,15 +239,27 @@ function messagesThinking(
   maxTokens: number,
   { thinking = effortShape(model), thinkingDisplay }: MessagesSettings,
 ): Pick<MessagesBody, 'thinking' | 'output_config'> {
-  if (effort === undefined) return {};
-  if (effort === 'none') return { thinking: { type: 'disabled' } };
-  const shown = nonNull({ display: thinkingDisplay });
+  const facts = factsOf(model);
+  const display = thinkingDisplay ?? (facts.thinkingDisplay === 'omitted' ? 'summarized' : undefined);
+  const shown = nonNull({ display });
+  if (effort === undefined)
+    return facts.thinksByDefault === true && display !== undefined ? { thinking: { type: 'adaptive', ...shown } } : {};
+  if (effort === 'none') return leastThinking(model, shown);
   if (thinking === 'adaptive') {
-    const nearest = nearestEffort(model, effort === 'minimal' ? 'low' : effort);
+    const nearest = nearestEffort(facts, effort === 'minimal' ? 'low' : effort) as MessagesEffort;
     return { thinking: { type: 'adaptive', ...shown }, output_config: { effort: nearest } };
   }
   const budget = Math.max(MIN_BUDGET, Math.floor(maxTokens * BUDGET_SHARES[effort]));
   return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget, ...shown } } : {};
+}
+
+/** The least thinking that a model accepts. */
+function leastThinking(model: string, shown: ThinkingDisplay): Pick<MessagesBody, 'thinking' | 'output_config'> {
+  const { thinking: accepted = ['disabled'], thinksByDefault } = factsOf(model);
+  for (const type of ['disabled', 'between_tools'] as const) if (accepted.includes(type)) return { thinking: { type } };
+  return thinksByDefault === false
+    ? {}
+    : { thinking: { type: 'adaptive', ...shown }, output_config: { effort: 'low' } };
 }
 
 /**

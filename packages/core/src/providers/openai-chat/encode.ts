@@ -1,5 +1,5 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
-import { neverReasons } from '../../protocol/known-models.js';
+import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 import {
   isNativeTo,
   isOfOtherModel,
@@ -79,10 +79,16 @@ export interface ChatSettings {
    * others, true from the first answer that has a `reasoning_content`.
    */
   emptyReasoning?: boolean | undefined;
+  /**
+   * False: a model that refuses tools together with reasoning in this format does not reason if the request has tools.
+   * Default: false for OpenAI and Azure, true for other servers.
+   */
+  toolsWithReasoning?: boolean | undefined;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
-  const { model, reasoningEffort: effort, stopSequences = [] } = prompt;
+  const { model, stopSequences = [] } = prompt;
+  const effort = chatEffort(prompt, settings);
   const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
   return {
     model,
@@ -90,14 +96,24 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
     ...chatTools(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
     ...nonNull({
-      temperature: modelTemperature(prompt),
-      reasoning_effort: neverReasons(model) ? undefined : effort,
+      temperature: modelTemperature({ ...prompt, reasoningEffort: effort }),
+      reasoning_effort: effort,
     }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
     stream_options: { include_usage: true },
   };
+}
+
+function chatEffort(
+  { model, reasoningEffort: effort, tools = [] }: Prompt,
+  { toolsWithReasoning = true }: ChatSettings,
+): ReasoningEffort | undefined {
+  if (neverReasons(model)) return undefined;
+  const facts = factsOf(model);
+  if (tools.length > 0 && !toolsWithReasoning && facts.chatTools === 'without-reasoning') return 'none';
+  return effort === undefined ? undefined : nearestEffort(facts, effort, 'openai-chat');
 }
 
 function chatTools({

@@ -13,7 +13,7 @@ import {
 import { dataUrl, isDirect, isForCode, nonNull, offersCode, modelTemperature, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireName, objectJson, wireText } from '../wire-values.js';
-import { neverReasons } from '../../protocol/known-models.js';
+import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -180,7 +180,8 @@ function reasoningSettings(
   { reasoningSummary: summary = 'auto' }: ResponsesSettings,
 ): Pick<ResponsesBody, 'reasoning'> {
   if (effort === undefined || neverReasons(model)) return {};
-  return { reasoning: { effort, ...(effort === 'none' || summary === 'none' ? {} : { summary }) } };
+  const nearest = nearestEffort(factsOf(model), effort);
+  return { reasoning: { effort: nearest, ...(nearest === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
 function responsesTools({

@@ -82,6 +82,8 @@ const Message = z.discriminatedUnion('role', [
 ]);
 type Message = z.infer<typeof Message>;
 
+const ThinkingDisplay = z.enum(['summarized', 'omitted']).optional();
+
 const Body = z.strictObject({
   model: z.string().min(1),
   max_tokens: z.number().int().min(1),
@@ -100,8 +102,13 @@ const Body = z.strictObject({
   stop_sequences: z.array(z.string()).optional(),
   thinking: z
     .union([
-      z.strictObject({ type: z.enum(['adaptive', 'disabled']) }),
-      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.number().int().min(1024) }),
+      z.strictObject({ type: z.enum(['disabled', 'between_tools']) }),
+      z.strictObject({ type: z.literal('adaptive'), display: ThinkingDisplay }),
+      z.strictObject({
+        type: z.literal('enabled'),
+        budget_tokens: z.number().int().min(1024),
+        display: ThinkingDisplay,
+      }),
     ])
     .optional(),
   output_config: z.strictObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() }).optional(),

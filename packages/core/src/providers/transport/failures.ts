@@ -124,6 +124,33 @@ export function containerFailure(failure: RequestFailure): RequestFailure {
   };
 }
 
+/** The members of request bodies that an answer does not need. */
+const OPTIONAL_MEMBERS = [
+  'temperature',
+  'reasoning',
+  'reasoning_effort',
+  'thinking',
+  'output_config',
+  'tool_choice',
+  'parallel_tool_calls',
+  'stop',
+  'stop_sequences',
+  'include',
+  'prompt_cache_key',
+];
+
+/**
+ * The optional member of the body because of which a service refused the request: the error names it as its `param`, in
+ * quotes, or at the beginning of its message.
+ */
+export function refusedMember({ status, native = {} }: RequestFailure, body: Members): string | undefined {
+  if (status !== 400 && status !== 422) return undefined;
+  const { param, message } = native;
+  const named = typeof param === 'string' ? param : /^[a-z_]+(?=[:.])|(?<=["'`])[a-z_]+/u.exec(String(message))?.[0];
+  const member = named?.split('.')[0];
+  return member !== undefined && OPTIONAL_MEMBERS.includes(member) && member in body ? member : undefined;
+}
+
 /** The failure of a redirect. Redirects are not followed, because they would send the key to an unknown host. */
 export function failureOfRedirect(response: Response): RequestFailure {
   const to = response.headers.get('location');

@@ -205,7 +205,7 @@ export function notInProcess(scriptId: string): Refusal {
 }
 
 /** Reports the failure of the store and returns a refusal. The script is not continued. */
-function storeRefusal(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
+export function storeRefusal(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
   reportInternalError(services, scriptId, storeFailure(error));
   const message = 'The store failed, so nothing was done. Try again later.';
   return { outcome: failedOutcome(interruptedByStore(message, { retryable: true }), scriptId), refused: true };

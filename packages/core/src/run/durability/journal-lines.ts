@@ -1,4 +1,12 @@
-import type { Decision, JournalContent, JsonValue, Operation, Settlement, RunIdentity } from '../../protocol/index.js';
+import type {
+  Decision,
+  JournalContent,
+  JsonValue,
+  Operation,
+  Outcome,
+  Settlement,
+  RunIdentity,
+} from '../../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../../calls/session/index.js';
 import { callIdIndex } from '../../calls/facade/index.js';
 import { sha256 } from '../../text/crypto.js';
@@ -50,13 +58,23 @@ export interface EndedLine {
   status: 'completed' | 'failed';
   code?: string | undefined;
   message?: string | undefined;
+  /** Absent if the script was stored after its end, for its detached tasks. */
+  outcome?: StoredOutcome | undefined;
 }
+
+/** The outcome of a script without what other lines store: its plan, and the results of its operations. */
+export type StoredOutcome = Pick<
+  Outcome,
+  'value' | 'error' | 'output' | 'logs' | 'operations' | 'diagnostics' | 'metadata'
+>;
 
 export interface StartedLine {
   t: 'started';
   version: typeof JOURNAL_VERSION;
   atMs: number;
   identity: RunIdentity;
+  /** The run by which lists find the script. */
+  runId?: string | undefined;
   durability: 'process' | 'power';
   /** The id of the structured call that the script makes. */
   callId?: string | undefined;
@@ -66,6 +84,7 @@ export interface StartedLine {
 /** The state that a journal describes. */
 export interface JournalState {
   identity: RunIdentity;
+  runId: string | undefined;
   durability: 'process' | 'power';
   callId: string | undefined;
   startedAtMs: number;
@@ -98,6 +117,7 @@ function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
   for (const line of rest) reader.read(line);
   return {
     identity: first.identity,
+    runId: first.runId,
     durability: first.durability,
     callId: first.callId,
     startedAtMs: first.atMs,
@@ -233,6 +253,31 @@ export function withoutResult({ result: _result, ...operation }: Operation): Ope
 export function withResult(operation: Operation, settlement: Settlement | undefined): Operation {
   if (settlement?.ok !== true || settlement.json === '' || operation.status !== 'completed') return operation;
   return { ...operation, result: JSON.parse(settlement.json) as unknown };
+}
+
+export function storedOutcome({
+  value,
+  error,
+  output,
+  logs,
+  operations,
+  diagnostics,
+  metadata,
+}: Outcome): StoredOutcome {
+  return { value, error, output, logs, operations: operations.map(withoutResult), diagnostics, metadata };
+}
+
+/** Returns the outcome of an ended script; undefined if its journal does not contain the outcome. */
+export function restoredOutcome({ script, ended }: JournalState): Outcome | undefined {
+  if (ended?.outcome === undefined) return undefined;
+  const { start } = script;
+  const results = new Map(script.ended.map(({ callId, result }) => [callId, result]));
+  const operations = ended.outcome.operations.map((operation) => {
+    const result = results.get(operation.callId);
+    return result === undefined ? operation : { ...operation, result };
+  });
+  const { status } = ended;
+  return { ...ended.outcome, operations, status, scriptId: start.scriptId, plan: start.script.plan } as Outcome;
 }
 
 /** The settlements of a tape, by the index of their call. */

@@ -98,7 +98,7 @@ export async function inspectScript(
  * Reads a script and its claim. A script that ends between the two reads is no longer held, and would look interrupted:
  * only a script whose lines have stayed the same is.
  */
-async function readScript({ journal, claim }: HarnessStore, scriptId: string) {
+export async function readScript({ journal, claim }: HarnessStore, scriptId: string) {
   for (let linesBefore: number | undefined; ;) {
     const content = await journal.read(scriptId);
     if (content === undefined) return undefined;
@@ -227,7 +227,7 @@ interface RecordedDetails extends Pick<
   'operations' | 'pendingApprovals' | 'logs' | 'output' | 'suspension' | 'problem'
 > {}
 
-function recordedDetails(services: DurabilityServices, recorded: JournalState | undefined): RecordedDetails {
+export function recordedDetails(services: DurabilityServices, recorded: JournalState | undefined): RecordedDetails {
   if (recorded === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
   const { suspension } = recorded;
   if (recorded.isSuspensionLost) return { ...ofTape(recorded), problem: 'its pending approvals can no longer be read' };

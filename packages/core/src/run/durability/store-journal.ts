@@ -11,7 +11,14 @@ import {
 import type { Delivery, ScriptJournal, ScriptStart } from '../../calls/session/index.js';
 import { sha256 } from '../../text/crypto.js';
 import type { PayloadSink, RunContext } from '../../protocol/run-context.js';
-import { JOURNAL_VERSION, withoutResult, type EndedLine, type JournalLine, type StartedLine } from './journal-lines.js';
+import {
+  JOURNAL_VERSION,
+  withoutResult,
+  type EndedLine,
+  type JournalLine,
+  type StartedLine,
+  type StoredOutcome,
+} from './journal-lines.js';
 
 /** `power`: each intent is flushed to disk before the call starts. */
 export type Durability = 'process' | 'power';
@@ -73,8 +80,9 @@ export class StoreJournal implements ScriptJournal {
     this.#flushEvents = sink.flush;
     this.#durability = durability;
     this.#scriptId = scriptId;
-    this.#about = { version: JOURNAL_VERSION, atMs: Date.now(), identity, durability, callId };
     this.#listedAs = listedAs(context);
+    const { runId } = this.#listedAs;
+    this.#about = { version: JOURNAL_VERSION, atMs: Date.now(), identity, runId, durability, callId };
     this.#epoch = epoch;
     this.#isOpen = epoch > 0;
     this.#hasWritten = epoch > 0;
@@ -129,6 +137,11 @@ export class StoreJournal implements ScriptJournal {
     await this.#opening;
   }
 
+  keep(): void | Promise<void> {
+    this.#demandStaying();
+    return this.#write();
+  }
+
   made(calls: Delivery['calls']): void {
     if (calls.length > 0) this.#push({ t: 'made', calls });
   }
@@ -155,12 +168,13 @@ export class StoreJournal implements ScriptJournal {
    * Stores the end of the script. A successful script that wrote nothing leaves no entry. Rejects if the end is not
    * written yet.
    */
-  async ended(line: Omit<EndedLine, 't'>): Promise<void> {
-    this.#push({ t: 'ended', ...line });
+  async ended(line: Omit<EndedLine, 't' | 'outcome'>, outcome: () => StoredOutcome | undefined): Promise<void> {
+    const isUnwritten = line.status === 'completed' && !this.#isOpen && this.#opening === undefined;
+    this.#push({ t: 'ended', ...line, ...(isUnwritten ? {} : { outcome: outcome() }) });
     const { atMs: _atMs, ...ended } = line;
     const status = { state: 'ended' as const, ...this.#listedAs, ended };
     this.#closedAs = status;
-    if (line.status === 'completed' && !this.#isOpen && this.#opening === undefined) return;
+    if (isUnwritten) return;
     const options = { status, slot: null };
     const lines = this.#lines;
     try {

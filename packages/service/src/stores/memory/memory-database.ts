@@ -37,7 +37,6 @@ export interface RunRecord {
   leaseMs: number;
   /** The JSON texts of the events; the index is the `seq`. A copy in a branch shares those of its original. */
   readonly events: string[];
-  readonly isCopy: boolean;
 }
 
 export interface ApprovalRecord {
@@ -88,11 +87,11 @@ export class MemoryDatabase {
     return structuredClone({ ...thread, ...present({ activeState: newest?.run.state as Thread['activeState'] }) });
   }
 
-  /** The bytes of the thread's messages and events. */
+  /** The bytes of the thread's messages, events and documents. */
   threadBytes(threadId: string): number {
     return this.threadRuns(threadId).reduce(
       (sum, { turn, events }) => sum + JSON.stringify(turn.input).length + events.join('').length,
-      0,
+      this.documents.bytesOf({ kind: 'thread', id: threadId }),
     );
   }
 

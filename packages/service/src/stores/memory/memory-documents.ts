@@ -150,6 +150,14 @@ export class MemoryDocuments implements DocumentStore {
     return deleted;
   }
 
+  /** The bytes of all versions of the documents of a scope. */
+  bytesOf({ kind, id }: DocumentScope): number {
+    return [...this.#shelves.values()]
+      .filter(({ scope }) => scope.kind === kind && scope.id === id)
+      .flatMap(({ documents }) => [...documents.values()].flat())
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
   /** Deletes all documents of a thread that was deleted. */
   deleteThread(threadId: string): void {
     for (const [key, { scope }] of this.#shelves)

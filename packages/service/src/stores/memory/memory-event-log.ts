@@ -30,7 +30,7 @@ import { checkBatch, oldestTime, eventPage, placeEvents, refuseAfterEnd } from '
 import { subscribeByReading } from '../event-subscription.js';
 import { parseShape } from '../shapes.js';
 import { storeErrors } from '../store-errors.js';
-import { isLeaseHeld } from '../store-rules.js';
+import { ANY_EPOCH, EpochSchema, isLeaseHeld } from '../store-rules.js';
 
 interface LoggedRun {
   epoch: number;
@@ -86,6 +86,7 @@ class MemoryEventLog implements EventLog {
   async publish(epoch: number, events: readonly StreamEvent[]): Promise<void> {
     const batch = checkBatch(events);
     const { runId } = parseShape(RunFenceSchema, { runId: batch.runId, epoch }, 'fence');
+    if (!this.#runs.has(runId)) throw storeErrors.runNotOpened(runId);
     const run = this.#unfencedRun(runId, epoch);
     const added = placeEvents(batch, run.texts.length, (seq) => run.texts[seq]);
     if (added.length > 0) refuseAfterEnd(batch, run.isEnded);
@@ -167,15 +168,18 @@ class MemoryEventLog implements EventLog {
     return { runs: rows.map(([runId, { texts, isEnded }]) => ({ runId, nextSeq: texts.length, isEnded })), ...rest };
   }
 
-  async trim(runId: string, seq: number): Promise<void> {
+  async trim(runId: string, seq: number, epoch: number): Promise<void> {
     parseShape(EventRangeSchema, { from: seq }, 'seq');
+    parseShape(EpochSchema, epoch, 'epoch');
     const run = this.#runs.get(runId);
-    if (run === undefined) return;
+    if (run === undefined || run.epoch > epoch) return;
     run.firstSeq = Math.max(run.firstSeq, Math.min(seq, run.texts.length));
     run.texts.fill(undefined, 0, run.firstSeq);
   }
 
-  async delete(runId: string): Promise<void> {
+  async delete(runId: string, epoch = ANY_EPOCH): Promise<void> {
+    parseShape(EpochSchema, epoch, 'epoch');
+    if ((this.#runs.get(runId)?.epoch ?? 0) > epoch) return;
     this.#runs.delete(runId);
     for (const places of this.#groups.values()) places.delete(runId);
     this.#board.announce(runId);

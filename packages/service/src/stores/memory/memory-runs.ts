@@ -206,7 +206,8 @@ export class MemoryRuns implements RunStore {
     const own = [...this.database.threads.keys()].filter(
       (id) => this.database.threads.get(id)!.thread.principal === principal,
     );
-    const total = own.reduce((sum, id) => sum + this.database.threadBytes(id), added);
+    const files = this.database.documents.bytesOf({ kind: 'principal', id: principal });
+    const total = own.reduce((sum, id) => sum + this.database.threadBytes(id), added + files);
     checkBounds({ thread: 'create' in thread ? added : before + added, principal: total }, bounds);
   }
 
@@ -274,7 +275,6 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
     position: database.nextPosition(),
     leaseMs: 0,
     events: [],
-    isCopy: false,
   };
 }
 

@@ -119,7 +119,7 @@ export class MemoryThreads implements ThreadStore {
     if (epoch !== undefined) this.database.fencedRun({ runId, epoch });
     const record = this.database.runs.get(runId);
     if (record === undefined) throw notFound('run', runId);
-    if (record.isCopy) throw storeErrors.eventOfCopy(runId);
+    if (record.run.isCopy === true) throw storeErrors.eventOfCopy(runId);
     const added = placeEvents(batch, record.events.length, (seq) => record.events[seq]);
     record.events.push(...added);
     if (added.length > 0) this.database.touch(record.run.threadId);
@@ -133,7 +133,7 @@ export class MemoryThreads implements ThreadStore {
   async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
     const record = this.database.runs.get(runId);
     const page = pageOfEvents(record?.events ?? [], range);
-    return record?.isCopy === true
+    return record?.run.isCopy === true
       ? { ...page, events: page.events.map((event) => eventOfRun(event, record.turn)) }
       : page;
   }
@@ -224,28 +224,31 @@ export function addThread(database: MemoryDatabase, draft: ReturnType<typeof Thr
   return record;
 }
 
-/** The thread that a branch starts from, and the runs of this thread before the branch point. */
-function branchAt(database: MemoryDatabase, principal: string, { threadId, turnId }: BranchPoint) {
+/**
+ * The thread from which a branch starts, the runs that the branch copies, and the time at which the first run that it
+ * does not copy was created.
+ */
+function branchAt(database: MemoryDatabase, principal: string, { threadId, turnId, withTurn = false }: BranchPoint) {
   const source = database.threads.get(threadId);
   if (source?.thread.principal !== principal) throw notFound('thread', threadId);
   const runs = database.threadRuns(threadId);
   const index = runs.findIndex(({ turn }) => turn.turnId === turnId);
   if (index === -1) throw notFound('turn', turnId);
-  const earlier = runs.slice(0, index);
+  const end = withTurn ? index + 1 : index;
+  const earlier = runs.slice(0, end);
   const open = earlier.find((record) => !isFinal(record));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn.turnId);
-  return { source, runs: earlier, createdAt: runs[index]!.run.createdAt };
+  return { source, runs: earlier, createdAt: runs[end]?.run.createdAt ?? Infinity };
 }
 
 function copyRun(database: MemoryDatabase, { run, turn, events }: RunRecord, { threadId, workspace }: Thread): void {
   const ids = { runId: newStoreId('run'), turnId: newStoreId('turn'), threadId };
   database.runs.set(ids.runId, {
-    run: structuredClone({ ...run, ...ids, workspace }),
+    run: structuredClone({ ...run, ...ids, workspace, isCopy: true }),
     turn: { ...turn, ...ids },
     position: database.nextPosition(),
     leaseMs: 0,
     events,
-    isCopy: true,
   });
 }
 

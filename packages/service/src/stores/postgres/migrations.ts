@@ -181,6 +181,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX audit_of_principal ON audit (left(principal, 200), position);
   CREATE INDEX audit_of_run ON audit (run_id, position);
 
+  CREATE TABLE shelves (
+    shelf TEXT PRIMARY KEY,
+    principal TEXT,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    bytes BIGINT NOT NULL
+  );
+  CREATE INDEX shelves_of_principal ON shelves (left(principal, 200), bytes);
+  CREATE INDEX shelves_of_thread ON shelves (thread_id, bytes);
+
   CREATE TABLE documents (
     shelf TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,

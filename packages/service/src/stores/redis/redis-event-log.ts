@@ -36,6 +36,7 @@ import { watchBoard } from '../change-board.js';
 import { checkBatch, eventPage, oldestTime, type EventBatch } from '../event-batches.js';
 import { subscribeByReading, type LogTail } from '../event-subscription.js';
 import { parseShape, readCursor, writeCursor } from '../shapes.js';
+import { ANY_EPOCH, EpochSchema } from '../store-rules.js';
 import { storeErrors } from '../store-errors.js';
 
 /**
@@ -159,13 +160,15 @@ export class RedisEventLog implements EventLog {
     return { runs, ...redisNextCursor('logged', rows, limit) };
   }
 
-  async trim(runId: string, seq: number): Promise<void> {
+  async trim(runId: string, seq: number, epoch: number): Promise<void> {
     const { from } = parseShape(EventRangeSchema, { from: seq }, 'seq');
-    if (StoreIdSchema.safeParse(runId).success) await this.#connection.script('trim', [runId, from!]);
+    parseShape(EpochSchema, epoch, 'epoch');
+    if (StoreIdSchema.safeParse(runId).success) await this.#connection.script('trim', [runId, from!, epoch]);
   }
 
-  async delete(runId: string): Promise<void> {
-    if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId], runId);
+  async delete(runId: string, epoch = ANY_EPOCH): Promise<void> {
+    parseShape(EpochSchema, epoch, 'epoch');
+    if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId, epoch], runId);
   }
 
   watch(options: WatchOptions): AsyncIterable<void> {
@@ -237,6 +240,8 @@ function redisDeliveryKey({ group, runId, token }: Delivery): [string, string, n
 
 function refuse([kind, first, second]: readonly string[], { runId, firstSeq }: EventBatch, epoch: number): void {
   switch (kind) {
+    case 'unknown':
+      throw storeErrors.runNotOpened(runId);
     case 'stale':
       throw storeErrors.olderEpoch(runId, epoch, Number(first));
     case 'gap':

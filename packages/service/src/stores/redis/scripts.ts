@@ -117,7 +117,8 @@ local id, epoch, first, end_index = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumbe
 local later = later_epoch(id, epoch)
 if later then return {'stale', later} end
 local run = redis.call('HMGET', run_key(id), 'next', 'ended', 'first')
-local next_seq, total = tonumber(run[1] or '0'), #ARGV - 4
+if not run[1] then return {'unknown'} end
+local next_seq, total = tonumber(run[1]), #ARGV - 4
 if first > next_seq then return {'gap', text(next_seq)} end
 local known = math.min(next_seq - first, total)
 -- Trimmed events are not compared.
@@ -263,11 +264,11 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. ':runs', '(' .. ARGV[1], '+
 end
 return rows`;
 
-/** ARGV: run, seq. Deletes the events before seq. */
+/** ARGV: run, seq, epoch. Deletes the events before seq. */
 const trim = `${ALLOWED_WHEN_FULL}${SHARED}
 local id = ARGV[1]
 local run = redis.call('HMGET', run_key(id), 'next', 'first')
-if not run[1] then return 0 end
+if not run[1] or later_epoch(id, ARGV[3]) then return 0 end
 local first = math.min(tonumber(ARGV[2]), tonumber(run[1]))
 if first <= tonumber(run[2] or '0') then return 0 end
 redis.call('HSET', run_key(id), 'first', text(first))
@@ -278,9 +279,10 @@ for _, group in ipairs(redis.call('SMEMBERS', P .. ':groups')) do
 end
 return 1`;
 
-/** ARGV: run. */
+/** ARGV: run, epoch. */
 const remove = `${ALLOWED_WHEN_FULL}${SHARED}
 local id = ARGV[1]
+if later_epoch(id, ARGV[2]) then return 0 end
 redis.call('DEL', run_key(id), events_key(id))
 redis.call('ZREM', P .. ':runs', id)
 for _, group in ipairs(redis.call('SMEMBERS', P .. ':groups')) do

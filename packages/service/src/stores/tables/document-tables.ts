@@ -52,6 +52,7 @@ const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AN
  * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
  * row of `documents` is a name with its newest version; `document_versions` has the texts. `document_changes` has the
  * results of changes with an idempotency key; a deletion has the number of the version that was the newest, or 0.
+ * `shelves` has the bytes of each shelf, and the principal for whom they count; those of a workspace count for nobody.
  */
 export class DocumentTables {
   constructor(readonly database: Database) {}
@@ -59,8 +60,7 @@ export class DocumentTables {
   save(draft: CheckedDocument, limits: DocumentLimits, now: number): Promise<DocumentInfo> {
     return this.database.write(async () => {
       const place = await this.#begin(draft, now);
-      if (draft.scope.kind === 'thread' && !(await this.#isThread(draft.scope.id)))
-        throw storeErrors.notFound('thread', draft.scope.id);
+      const principal = await this.#payer(draft.scope);
       const change = changeHash('save', draft);
       const repeated = await this.#remembered(place.shelf, change, now);
       if (repeated !== undefined) return rowInfo(draft, { ...repeated, about: encode(draft.about) });
@@ -71,6 +71,13 @@ export class DocumentTables {
       const saved = await this.#insert(draft, place, { version: last + 1, bytes, versions: limits.versions, now });
       await this.#remember(draft, place.shelf, change, { ...saved, most: limits.changes });
       await this.#forgetNumbers(draft, place.shelf, limits.documents);
+      const { threadId } = columnsOf(draft.scope, draft.kind);
+      const shelf = { shelf: place.shelf, principal, threadId };
+      await this.database.run(
+        'INSERT INTO shelves VALUES (:shelf, :principal, :threadId, 0) ON CONFLICT (shelf) DO NOTHING',
+        shelf,
+      );
+      await countBytes(this.database, place.shelf);
       return saved;
     });
   }
@@ -147,6 +154,7 @@ export class DocumentTables {
     // defence: version-numbers-survive-deletion
     const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name`;
     const rows = await this.database.all(sql, parameters);
+    for (const shelf of new Set(rows.map((row) => row.shelf as string))) await countBytes(this.database, shelf);
     return new Set(rows.map(({ shelf, name }) => `${shelf} ${name}`)).size;
   }
 
@@ -155,6 +163,15 @@ export class DocumentTables {
     const count = await this.#empty(expired, parameters);
     await this.database.run(`UPDATE documents SET expires_at = NULL WHERE ${condition}`, parameters);
     return count;
+  }
+
+  /** The principal for whom the documents of a scope count. Throws a `NotFoundError` if there is no such thread. */
+  async #payer({ kind, id }: DocumentScope): Promise<Value> {
+    if (kind !== 'thread') return kind === 'principal' ? encode(id) : null;
+    const sql = 'SELECT principal FROM threads WHERE thread_id = :threadId';
+    const found = await this.database.first(sql, { threadId: id });
+    if (found === undefined) throw storeErrors.notFound('thread', id);
+    return found.principal!;
   }
 
   async #isThread(threadId: string): Promise<boolean> {
@@ -291,6 +308,16 @@ function columnsOf(scope: DocumentScope, kind: DocumentKind) {
   return { scopeKind: scope.kind, scopeId: encode(scope.id), kind, threadId };
 }
 
+/** Sets the bytes of a shelf to those of its versions. */
+function countBytes(database: Database, shelf: string): Promise<void> {
+  return database.run(
+    `UPDATE shelves SET bytes = (
+      SELECT CAST(coalesce(sum(v.bytes), 0) AS BIGINT) FROM document_versions v WHERE v.shelf = :shelf)
+    WHERE shelf = :shelf`,
+    { shelf },
+  );
+}
+
 /** Copies from one thread to another the document versions that were saved up to the time `until`. */
 export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
   for (const kind of DocumentKindSchema.options) {
@@ -310,6 +337,9 @@ export async function copyDocuments(database: Database, from: string, to: string
       FROM document_versions WHERE shelf = :source AND created_at <= :until`,
       { source, target, until },
     );
+    const shelf = 'INSERT INTO shelves SELECT :target, principal, :to, bytes FROM shelves WHERE shelf = :source';
+    await database.run(shelf, { source, target, to });
+    await countBytes(database, target);
   }
 }
 

@@ -53,8 +53,7 @@ export class LogTables {
 
   open(runId: string, epoch: number): Promise<LogPosition> {
     return this.database.write(async () => {
-      await this.#fence(runId, epoch);
-      return rowPosition((await this.#find(runId))!);
+      return rowPosition((await this.#fence(runId, epoch)) ?? (await this.#insert(runId, epoch)));
     }, ORDINARY);
   }
 
@@ -62,8 +61,10 @@ export class LogTables {
   publish(epoch: number, batch: EventBatch): Promise<number> {
     return this.database.write(async () => {
       const { runId } = batch;
-      await this.#fence(runId, epoch);
-      const { nextSeq, isEnded } = rowPosition((await this.#find(runId))!);
+      const row = await this.#fence(runId, epoch);
+      // defence: only-opened-runs-are-published
+      if (row === undefined) throw storeErrors.runNotOpened(runId);
+      const { nextSeq, isEnded } = rowPosition(row);
       const { added } = await addEvents(this.database, logOf(batch.runId), batch, nextSeq);
       if (added === 0) return nextSeq;
       refuseAfterEnd(batch, isEnded);
@@ -167,12 +168,12 @@ export class LogTables {
     };
   }
 
-  trim(runId: string, seq: number): Promise<void> {
+  trim(runId: string, seq: number, epoch: number): Promise<void> {
     return this.database.write(async () => {
       const row = await this.database.first(
         `UPDATE log_runs SET first_seq = CASE WHEN next_seq < :seq THEN next_seq ELSE :seq END
-        WHERE run_id = :runId AND first_seq < :seq RETURNING first_seq`,
-        { runId, seq },
+        WHERE run_id = :runId AND first_seq < :seq AND epoch <= :epoch RETURNING first_seq`,
+        { runId, seq, epoch },
       );
       if (row === undefined) return;
       const before = { runId, firstSeq: row.first_seq! };
@@ -180,8 +181,9 @@ export class LogTables {
     }, ORDINARY);
   }
 
-  delete(runId: string): Promise<void> {
-    return this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
+  delete(runId: string, epoch: number): Promise<void> {
+    const sql = 'DELETE FROM log_runs WHERE run_id = :runId AND epoch <= :epoch';
+    return this.database.write(() => this.database.run(sql, { runId, epoch }));
   }
 
   /** Locks a group, so that two consumers never get the same run. */
@@ -193,18 +195,28 @@ export class LogTables {
     return this.database.first('SELECT * FROM log_runs WHERE run_id = :runId', { runId });
   }
 
-  async #fence(runId: string, epoch: number): Promise<void> {
-    const sql = `SELECT epoch FROM log_runs WHERE run_id = :runId ${this.database.dialect.forUpdate}`;
-    const known = (await this.database.first(sql, { runId }))?.epoch as number | undefined;
-    // defence: later-epochs-own-the-log
-    if (known !== undefined && known > epoch) throw storeErrors.olderEpoch(runId, epoch, known);
-    if (known === epoch) return;
-    const position = known === undefined ? await this.database.nextPosition() : 0;
-    await this.database.run(
+  /** Locks the run and raises its epoch. Returns undefined if the log does not know the run. */
+  async #fence(runId: string, epoch: number): Promise<Row | undefined> {
+    const sql = `SELECT * FROM log_runs WHERE run_id = :runId ${this.database.dialect.forUpdate}`;
+    const row = await this.database.first(sql, { runId });
+    if (row === undefined) return undefined;
+    refuseOlderEpoch(row, epoch);
+    if (row.epoch !== epoch)
+      await this.database.run('UPDATE log_runs SET epoch = :epoch WHERE run_id = :runId', { runId, epoch });
+    return row;
+  }
+
+  /** Adds a run. Another transaction may add the run at the same time. */
+  async #insert(runId: string, epoch: number): Promise<Row> {
+    const row = (await this.database.first(
       `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0, 0)
-      ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch`,
-      { runId, position, epoch },
-    );
+      ON CONFLICT (run_id) DO UPDATE SET
+        epoch = CASE WHEN log_runs.epoch > excluded.epoch THEN log_runs.epoch ELSE excluded.epoch END
+      RETURNING *`,
+      { runId, position: await this.database.nextPosition(), epoch },
+    ))!;
+    refuseOlderEpoch(row, epoch);
+    return row;
   }
 
   async #deliver(
@@ -240,6 +252,11 @@ export class LogTables {
     };
     return this.database.write(settled, ORDINARY);
   }
+}
+
+function refuseOlderEpoch(row: Row, epoch: number): void {
+  // defence: later-epochs-own-the-log
+  if ((row.epoch as number) > epoch) throw storeErrors.olderEpoch(row.run_id as string, epoch, row.epoch as number);
 }
 
 function rowPosition(row: Row): LogPosition {

@@ -140,6 +140,15 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX log_groups_of_run ON log_groups (run_id);
 
+  CREATE TABLE shelves (
+    shelf TEXT PRIMARY KEY,
+    principal TEXT,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX shelves_of_principal ON shelves (principal, bytes);
+  CREATE INDEX shelves_of_thread ON shelves (thread_id, bytes);
+
   CREATE TABLE documents (
     shelf TEXT NOT NULL,
     name TEXT NOT NULL,

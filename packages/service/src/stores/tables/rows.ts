@@ -54,6 +54,7 @@ export function rowRun(row: Row): Run {
     ...optional('owner', row.owner, decode),
     ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
     ...optional('leftBy', row.left_by, decode),
+    ...(isCopy(row) ? { isCopy: true } : {}),
     ...(row.deaths === 0 ? {} : { deaths: row.deaths as number }),
     ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
     createdAt: row.created_at as number,
@@ -98,22 +99,30 @@ export function conditions(
   return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
 }
 
-/** Throws a `StorageLimitError` if the thread, or all threads of its principal together, exceed the bounds. */
+/**
+ * Throws a `StorageLimitError` if the thread, or all threads and documents of its principal together, exceed the bounds.
+ * `added`: bytes that the thread will also have.
+ */
 export async function refuseFullStorage(
   database: Database,
   threadId: string,
   bounds: StorageBounds | undefined,
+  added = 0,
 ): Promise<void> {
   if (bounds === undefined) return;
   const { principal, bytes } = (await database.first(
-    'SELECT principal, bytes FROM threads WHERE thread_id = :threadId',
-    {
-      threadId,
-    },
+    `SELECT principal, CAST(bytes + coalesce(
+      (SELECT sum(shelves.bytes) FROM shelves WHERE shelves.thread_id = :threadId), 0) AS BIGINT) AS bytes
+    FROM threads WHERE thread_id = :threadId`,
+    { threadId },
   ))!;
   const { sql, parameters } = conditions(database.dialect, { principal: principal! });
-  const all = await database.first(`SELECT CAST(sum(bytes) AS BIGINT) AS total FROM threads WHERE ${sql}`, parameters);
-  checkBounds({ thread: bytes as number, principal: all!.total as number }, bounds);
+  const all = await database.first(
+    `SELECT CAST((SELECT coalesce(sum(bytes), 0) FROM threads WHERE ${sql})
+      + (SELECT coalesce(sum(bytes), 0) FROM shelves WHERE ${sql}) AS BIGINT) AS total`,
+    parameters,
+  );
+  checkBounds({ thread: (bytes as number) + added, principal: (all!.total as number) + added }, bounds);
 }
 
 export function findRun(database: Database, runId: string, principal?: string): Promise<Row | undefined> {

@@ -1,6 +1,6 @@
 import type { BranchPoint, NewThread, RunState, StorageBounds, Thread } from '@toolscript/core/protocol';
 import { isFinalRunState, present } from '@toolscript/core/internal';
-import type { Database, Row } from './database.js';
+import type { Database, Row, Value } from './database.js';
 import { copyDocuments } from './document-tables.js';
 import { encode, encodeOptional, lockThread, refuseFullStorage, rowThread } from './rows.js';
 import { storeErrors } from '../store-errors.js';
@@ -29,11 +29,11 @@ export async function insertThread(
       changed: await database.nextNumber(),
       searched: searchText(title),
       branchOf: encodeOptional(branchOf),
-      bytes: branch === undefined ? 0 : await branchBytes(database, branch),
+      bytes: branch?.runs.reduce((sum, run) => sum + (run.bytes as number), 0) ?? 0,
     },
   );
   if (branch === undefined) return threadId;
-  await refuseFullStorage(database, threadId, bounds);
+  await refuseFullStorage(database, threadId, bounds, await copiedDocumentBytes(database, branch));
   const instructions =
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
   await database.run(instructions, { threadId, from: branch.source.threadId });
@@ -42,8 +42,11 @@ export async function insertThread(
   return threadId;
 }
 
-/** The thread from which a branch starts, and its runs before the turn `turnId`. */
-async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
+/**
+ * The thread from which a branch starts, the runs that the branch copies, and the time at which the first run that it
+ * does not copy was created.
+ */
+async function branchAt(database: Database, principal: string, { threadId, turnId, withTurn = false }: BranchPoint) {
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner
   if (source?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
@@ -55,22 +58,33 @@ async function branchAt(database: Database, principal: string, { threadId, turnI
     },
   );
   if (here === undefined) throw storeErrors.notFound('turn', turnId);
+  const end = withTurn ? await runAfter(database, threadId, here.position!) : here;
   const runs = await database.all(
     'SELECT * FROM runs WHERE thread_id = :threadId AND position < :before ORDER BY position',
     {
       threadId,
-      before: here.position!,
+      before: end?.position ?? Number.MAX_SAFE_INTEGER,
     },
   );
   const open = runs.find(({ state }) => !isFinalRunState(state as RunState));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn_id as string);
-  return { source: rowThread(source!), runs, createdAt: here.created_at as number };
+  return {
+    source: rowThread(source!),
+    runs,
+    createdAt: (end?.created_at as number | undefined) ?? Number.MAX_SAFE_INTEGER,
+  };
 }
 
-/** The bytes with which a branch begins. */
-async function branchBytes(
+function runAfter(database: Database, threadId: string, position: Value): Promise<Row | undefined> {
+  const sql = `SELECT position, created_at FROM runs WHERE thread_id = :threadId AND position > :position
+    ORDER BY position LIMIT 1`;
+  return database.first(sql, { threadId, position });
+}
+
+/** The bytes of the documents with which a branch begins. */
+async function copiedDocumentBytes(
   database: Database,
-  { source, runs, createdAt }: Awaited<ReturnType<typeof branchAt>>,
+  { source, createdAt }: Awaited<ReturnType<typeof branchAt>>,
 ): Promise<number> {
   const row = await database.first(
     `SELECT CAST(coalesce(sum(v.bytes), 0) AS BIGINT) AS bytes FROM documents d
@@ -78,7 +92,7 @@ async function branchBytes(
     WHERE d.thread_id = :threadId AND v.created_at <= :createdAt`,
     { threadId: source.threadId, createdAt },
   );
-  return runs.reduce((sum, { bytes }) => sum + (bytes as number), row!.bytes as number);
+  return row!.bytes as number;
 }
 
 /** Copies the rows of runs, in the order of the columns. The copies share the transcripts. */

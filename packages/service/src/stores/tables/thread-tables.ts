@@ -40,7 +40,7 @@ export interface ThreadFilters {
   readonly limit: number;
 }
 
-/** A turn whose items are JSON text. The main thread of the caller parses this text. */
+/** A turn whose items are JSON texts, each on a line. The main thread of the caller parses them in slices. */
 export interface FoldedTurn {
   readonly turnId: string;
   readonly runId: string;
@@ -250,7 +250,9 @@ export class ThreadTables {
     const sql = 'SELECT event FROM events WHERE transcript = :transcript ORDER BY seq';
     const rows = await this.database.all(sql, { transcript });
     const events = rows.map(({ event }) => JSON.parse(event as string) as StreamEvent);
-    const items = encode(runItems(JSON.parse(input as string) as OutputItem[], events));
+    const items = runItems(JSON.parse(input as string) as OutputItem[], events)
+      .map(encode)
+      .join('\n');
     const last = events.at(-1);
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }

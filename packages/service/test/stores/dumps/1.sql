@@ -117,6 +117,14 @@ CREATE TABLE log_groups (
   PRIMARY KEY (name, run_id)
   ) STRICT;
 CREATE INDEX log_groups_of_run ON log_groups (run_id);
+CREATE TABLE shelves (
+  shelf TEXT PRIMARY KEY,
+  principal TEXT,
+  thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+  bytes INTEGER NOT NULL
+  ) STRICT;
+CREATE INDEX shelves_of_principal ON shelves (principal, bytes);
+CREATE INDEX shelves_of_thread ON shelves (thread_id, bytes);
 CREATE TABLE documents (
   shelf TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -169,6 +177,7 @@ INSERT INTO log_runs VALUES ('run_1', 5, 1, 2, 0, 0);
 INSERT INTO log_events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
+INSERT INTO shelves VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '"ada"', 'thr_1', 8);
 INSERT INTO documents VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 'thread', '"thr_1"', 'file', 'thr_1', 2, NULL);
 INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"one"');
 INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, '"a\u0000two"');

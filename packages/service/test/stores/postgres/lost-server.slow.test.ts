@@ -137,6 +137,7 @@ describeWithPostgres('a server that goes away', () => {
     onTestFinished(() => other.close());
     const events = log.subscribe(run.runId)[Symbol.asyncIterator]();
     const first = events.next();
+    await other.log.open(run.runId, 1);
     await other.log.publish(1, [deltaOf(run)]);
     expect((await first).value).toMatchObject({ seq: 0 });
   });
@@ -160,6 +161,7 @@ describeWithPostgres('a server that goes away', () => {
     await delay(200);
     network.stop();
     await network.start();
+    await other.log.open(run.runId, 1);
     await other.log.publish(1, [deltaOf(run)]);
     expect((await first).value).toMatchObject({ seq: 0 });
   });

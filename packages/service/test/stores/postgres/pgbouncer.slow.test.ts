@@ -54,6 +54,7 @@ describeWithPgBouncer('PgBouncer in transaction mode', () => {
           await writer.publish(1, [event(seq + 1)]);
         }
       })();
+      await writer.open('run_a', 1);
       await writer.publish(1, [event(0)]);
       await reading;
       expect(seen).toBe(300);

@@ -24,6 +24,7 @@ function openInProcess(url: string, environment: Record<string, string> = {}) {
   const code = `import { openEventLog } from ${JSON.stringify(STORES)};
     try {
       const log = await openEventLog(${JSON.stringify(url)});
+      await log.open('run_a', 1);
       await log.publish(1, [${JSON.stringify(event)}]);
       for await (const { seq } of log.subscribe('run_a')) { console.log('event', seq); break; }
     } catch (error) { console.log(error.name, error.message); }`;

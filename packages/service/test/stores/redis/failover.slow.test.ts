@@ -11,6 +11,7 @@ describeWithOwnRedis('a Redis server that becomes a replica', () => {
     onTestFinished(() => log.close());
     const connections = () => redis.command('client', 'list').match(/\bid=\d+(?=.* name=toolscript)/gu) ?? [];
     const before: readonly string[] = connections();
+    await log.open(event(0).run_id, 1);
     redis.command('replicaof', '127.0.0.1', '1');
     const published = log.publish(1, [event(0)]);
     await until(() => redis.command('info', 'errorstats').includes('READONLY'));

@@ -49,6 +49,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
     const reading = (async () => {
       for await (const { seq } of reader.subscribe('run_a')) seen.push(seq);
     })();
+    await writer.open('run_a', 1);
     await writer.publish(1, [event('run_a', 0), event('run_a', 1)]);
     await redis.kill();
     const written = writer.publish(1, [event('run_a', 2)]);
@@ -63,9 +64,12 @@ describeWithOwnRedis('a Redis server of its own', () => {
     const redis = await OwnRedis.start();
     const log = await opened(redis.url());
     const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };
+    await log.open('run_a', 1);
     await log.publish(1, [event('run_a', 0)]);
     const before = (await log.receive(options))!;
     redis.command('flushall');
+    await expect(log.publish(1, [event('run_a', 0)])).rejects.toThrow(/does not know the run run_a/u);
+    await log.open('run_a', 1);
     await expect(log.publish(1, [event('run_a', 1)])).rejects.toThrow(/leaves a gap: 0 is expected next/u);
     await log.publish(1, [event('run_a', 0), event('run_a', 1)]);
     const after = (await log.receive(options))!;
@@ -82,6 +86,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
       payload: { type: 'item_delta', item_id: 'i', delta: 'x'.repeat(500_000) },
     });
     let stored = 0;
+    await log.open('run_a', 1);
     const fill = async () => {
       for (;;) {
         await log.publish(1, [large(stored)]);
@@ -96,12 +101,14 @@ describeWithOwnRedis('a Redis server of its own', () => {
     const delivery = (await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 1_000 }))!;
     expect(await log.acknowledge(delivery)).toBe(true);
     await log.delete('run_a');
+    await log.open('run_b', 1);
     await log.publish(1, [event('run_b', 0)]);
   });
 
   it('settings that endanger events are warnings', async () => {
     const redis = await OwnRedis.start('--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-lru');
     const log = await opened(redis.url());
+    await log.open('run_a', 1);
     for (let seq = 0; seq < 6; seq++)
       await log.publish(1, [
         { ...event('run_a', seq), payload: { type: 'item_delta', item_id: 'i', delta: 'x'.repeat(300_000) } },
@@ -149,6 +156,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
     expect(await faultOf(user('elsewhere', '~{other}:*', '+@all'))).toMatch(refusal);
     expect(await faultOf(user('scriptless', '~*', '+@all', '-eval'))).toMatch(refusal);
     const log = await opened(user('writer', '~{toolscript}*', '+@all', '-@dangerous', '+info'));
+    await log.open('run_a', 1);
     await log.publish(1, [event('run_a', 0)]);
     redis.command('acl', 'setuser', 'writer', '-xadd');
     await expect(log.publish(1, [event('run_a', 1)])).rejects.toThrow(refusal);
@@ -181,6 +189,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
   it('a hundred subscriptions cost one waiting connection, and one read for each event', async () => {
     const redis = await OwnRedis.start();
     const [writer, reader] = [await opened(redis.url()), await opened(redis.url())];
+    await writer.open('run_a', 1);
     await writer.publish(1, [event('run_a', 0)]);
     const counts = Array.from({ length: 100 }, () => 0);
     const all = counts.map(async (_, index) => {
@@ -216,6 +225,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
     expect(redis.command('cluster', 'addslotsrange', '0', '16383')).toBe('OK');
     while (!redis.command('cluster', 'info').includes('cluster_state:ok')) await new Promise(setImmediate);
     const log = await opened(redis.url());
+    for (const run of ['run_a', 'run_b']) await log.open(run, 1);
     await log.publish(1, [event('run_a', 0), event('run_a', 1, true)]);
     await log.publish(1, [event('run_b', 0)]);
     const delivery = (await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 1_000 }))!;

@@ -3,6 +3,7 @@ import { openEventLog } from '#service/stores/index.js';
 
 const log = await openEventLog(process.argv[2]);
 const reading = log.subscribe('run_a')[Symbol.asyncIterator]().next();
+await log.open('run_a', 1);
 await log.publish(1, [
   {
     event_id: 'evt_a',
