@@ -13,7 +13,7 @@ import { TOKEN } from '../../server/test/support/test-server.js';
 import { newFolder } from '@toolscript/testkit/folder';
 import { until } from '@toolscript/testkit/until';
 
-/** Half of the clients hold a run open while a process is replaced; the others go on. */
+/** Half of the clients hold a run open while a process is replaced; the others submit new ones. */
 const CLIENTS = 4;
 
 const ROLES = ['api', 'worker', 'persistence'] as const;

@@ -320,7 +320,7 @@ describe('over all operations of /openapi.json', () => {
     // Her runs name no image, and no rule is visible to her.
     const reading = aboutOwn().filter(({ method, path }) => method === 'GET' && !/\/images\/|\/rule$/u.test(path));
     const hidden = () => reading.filter(({ path }) => !shown.has(path));
-    // Again and again, because the first part of a stream may come late.
+    // Repeatedly, because the first part of a stream may come late.
     await until(async () => {
       for (const { path, method } of hidden())
         for (const id of ids) {
