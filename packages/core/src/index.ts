@@ -22,6 +22,7 @@ export type {
   RunScriptOptions,
   RunScriptTool,
   TypecheckStats,
+  WaitScriptOptions,
 } from './harness/index.js';
 export type { AnswerText } from './answer/index.js';
 export { defineTool } from './tools/index.js';

@@ -112,6 +112,8 @@ export class AgentRun {
   readonly #account: RunAccount;
   #subAgents: OpenSubAgents | undefined;
   readonly #system: string | undefined;
+  /** The same for all threads that begin with this system text and these tools. */
+  readonly #cacheKey: string;
   readonly #size: ContextSize;
   readonly #hostedCode: HostedCodeWatch;
   /** The answers so far, including those before the run's approvals and interruptions. */
@@ -135,6 +137,7 @@ export class AgentRun {
     this.#system = text === '' ? undefined : text;
     this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
+    this.#cacheKey = sha256(beginning()).slice(0, 32);
     this.#size = new ContextSize(agent.contextWindow, beginning);
   }
 
@@ -600,7 +603,7 @@ export class AgentRun {
       reasoningEffort,
       conversation,
       ...(tools.length === 0 ? {} : { tools, parallelToolCalls }),
-      promptCache: { key: this.#log.identity.threadId },
+      promptCache: { key: this.#cacheKey },
       resolveImages: (images) => resolveImages(images, { within, loadImage }),
     };
   }

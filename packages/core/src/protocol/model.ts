@@ -109,7 +109,7 @@ export interface CustomTool {
 export interface PromptCache {
   /** Marks the unchanged prefix, if the wire format has cache marks. Default true. */
   marks?: boolean | undefined;
-  /** Requests with the same key, for example the thread's id, share a cache if the wire format has keys. */
+  /** Requests with the same key, such as those with the same beginning, share a cache if the wire format has keys. */
   key?: string | undefined;
 }
 

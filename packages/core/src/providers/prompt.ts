@@ -1,4 +1,4 @@
-import { factsOf, takesTemperature } from '../protocol/known-models.js';
+import { factsOf, nearestEffort, takesTemperature } from '../protocol/known-models.js';
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem, ToolChoice } from '../protocol/index.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
 import { withoutLostCalls } from './hosted-pairs.js';
@@ -98,9 +98,10 @@ export function nonNull<Members extends object>(
   };
 }
 
-/** The temperature, if the model accepts one with this effort. */
+/** The temperature, if the model accepts one with the effort that is sent. */
 export function modelTemperature({ model, temperature, reasoningEffort }: Prompt): number | undefined {
-  return takesTemperature(model, reasoningEffort) ? temperature : undefined;
+  const effort = reasoningEffort === undefined ? undefined : nearestEffort(factsOf(model), reasoningEffort);
+  return takesTemperature(model, effort) ? temperature : undefined;
 }
 
 /** The tool choice, if the model accepts one. */

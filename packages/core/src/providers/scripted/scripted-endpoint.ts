@@ -1,11 +1,13 @@
 import { PROVIDER_APIS, type ProviderApi } from '../answer-writer.js';
 import type { Frame } from './frames.js';
 import { Judge } from './judge.js';
+import { checkModel } from './model-rules.js';
 import { planAnswer, type PlannedAnswer } from './planned-answer.js';
 import { readChat } from './read-chat.js';
 import { readMessages } from './read-messages.js';
 import { readResponses } from './read-responses.js';
 import { parseScenario, type ParsedScenario, type ScenarioAnswer } from './scenario.js';
+import { wireMembers } from '../wire-values.js';
 import { Violation, type SeenRequest, type SpokenPart } from './seen-request.js';
 import { chatEcho, writeChat } from './write-chat.js';
 import { messagesEcho, writeMessages } from './write-messages.js';
@@ -147,7 +149,9 @@ export class ScriptedEndpoint {
       throw new Violation('The request body is not JSON. Send a JSON object.');
     }
     this.requests.push(body);
-    return SIDES[api].read(body);
+    const request = SIDES[api].read(body);
+    checkModel(api, wireMembers(body));
+    return request;
   }
 
   #take(api: ProviderApi, request: SeenRequest): EndpointReply {
