@@ -262,6 +262,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/stuck-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the runs of all principals that do not continue until an operator acts, oldest first. */
+        get: operations["listStuckRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/stuck-runs/{runId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Queues a run of any principal that was parked after too many interruptions. */
+        post: operations["resumeRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/submit": {
         parameters: {
             query?: never;
@@ -425,7 +459,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The server accepts requests: its stores and its log answer, and it is not stopping. Lists what endangers live events. */
+        /** The server accepts requests: its stores and its log can be written, and it is not stopping. Lists what an operator should see to. */
         get: operations["readiness"];
         put?: never;
         post?: never;
@@ -631,7 +665,7 @@ export interface components {
             tool?: string | undefined;
             turnId?: string | undefined;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
         } & {
             [key: string]: unknown;
         };
@@ -931,6 +965,7 @@ export interface components {
             runId: string;
             /** @enum {string} */
             status: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete";
+            stuck?: string | undefined;
             threadId: string;
             turnId: string;
             updatedAt: number;
@@ -996,6 +1031,8 @@ export interface components {
             } | undefined;
             createdAt: number;
             items: (({
+                /** @enum {string} */
+                announces?: "all" | "changes" | undefined;
                 content: string;
                 id: string;
                 images?: ({
@@ -1025,6 +1062,7 @@ export interface components {
             }) | ({
                 arguments: string;
                 call_id: string;
+                hosted?: boolean | undefined;
                 id: string;
                 name: string;
                 /** @constant */
@@ -2104,6 +2142,106 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listStuckRuns: {
+        parameters: {
+            query?: {
+                after?: string | undefined;
+                limit?: number | undefined;
+            } | undefined;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agentId?: string | undefined;
+                            cancelRequestedAt?: number | undefined;
+                            createdAt: number;
+                            error?: {
+                                code: string;
+                                message: string;
+                            } | undefined;
+                            principal: string;
+                            runId: string;
+                            /** @enum {string} */
+                            status: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete";
+                            stuck?: string | undefined;
+                            threadId: string;
+                            turnId: string;
+                            updatedAt: number;
+                        }[];
+                        next?: string | undefined;
+                    };
+                };
+            };
+        };
+    };
+    resumeRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
                 };
             };
         };

@@ -18,6 +18,7 @@ export type { GatewayCaller } from './gateway/caller.js';
 export { createGateway, type Gateway, type GatewayHttp } from './gateway/gateway.js';
 export type { GatewayOptions } from './gateway/services.js';
 export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions } from './login/oauth-file.js';
+export { fileCatalogue, type CatalogueStore } from './servers/catalogue.js';
 export { connectMcpServers, type AttachableHarness, type McpServers } from './servers/mcp-servers.js';
 export type { McpEvent, McpOptions, McpServerStatus } from './servers/options.js';
 export type { SkippedTool, ToolNotes } from './tools/definition.js';

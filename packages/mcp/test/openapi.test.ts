@@ -1,6 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { memoryTrustStore } from '#mcp/index.js';
 import { describe, expect, it } from 'vitest';
+import { requestHeaders } from '#mcp/openapi/api-fetch.js';
 import { imitatedApi, json, jsonBody, ok, petDocument, reference, temporaryFile } from './support/imitated-api.js';
 import { attachedHarness, failureOf, openServers, valueOf } from './support/open.js';
 
@@ -184,6 +185,19 @@ describe('an OpenAPI document', () => {
     expect(third!.body).toBe('[1,2]');
   });
 
+  it('takes integers beyond 2^53 back as the text that a result has', async () => {
+    const { origin, received } = await imitatedApi((_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":9007199254740993}'),
+    );
+    const id = { name: 'id', in: 'path', schema: { type: 'integer', format: 'int64' } };
+    const get = { operationId: 'get', parameters: [id], responses: ok({ type: 'object' }) };
+    const harness = attachedHarness(await opened({ '/x/{id}': { get } }, origin));
+    valueOf(
+      await harness.runScript('const { id } = await tools.mcp.pets.get({ id: 1 }); return tools.mcp.pets.get({ id })'),
+    );
+    expect(received.map(({ url }) => url)).toEqual(['/x/1', '/x/9007199254740993']);
+  });
+
   it('has a result that is data, text or an image, whatever its document declares', async () => {
     const png = Buffer.from('iVBORw0KGgo=', 'base64');
     const { origin } = await imitatedApi(({ url }, response) => {
@@ -289,6 +303,15 @@ describe('the requests of a document', () => {
     ]);
   });
 
+  it('have no header of the configuration or of the call at another origin', () => {
+    const options = { origin: 'https://api.example', headers: { Authorization: 'Bearer secret' } };
+    const headers = { 'x-key': 'secret', cookie: 'session=secret' };
+    const sent = (url: string) => JSON.stringify(requestHeaders({ url: new URL(url), headers }, options));
+    expect(sent('https://api.example/v1').match(/secret/gu)).toHaveLength(3);
+    for (const url of ['https://other.example/v1', 'http://api.example/v1', 'https://api.example:444/v1'])
+      expect(sent(url)).not.toContain('secret');
+  });
+
   it('leave the base path by no argument, and replace no configured header', async () => {
     const { origin, received } = await imitatedApi((_request, response) => json(response, {}));
     const parameters = ['X-Team', 'Authorization', 'Host'].map((name) => ({
@@ -368,6 +391,57 @@ describe('a flaw in a document', () => {
     const mcp = await openServers({ pets: { openapi, baseUrl: 'http://127.0.0.1:9' } });
     expect(mcp.status()).toMatchObject([{ state: 'failed', problem: expect.stringContaining(reason) }]);
     expect(mcp.status()[0]!.problem).toContain(openapi);
+  });
+});
+
+describe('an API of a thousand operations', () => {
+  it('has a thousand typed tools, whose types are cut where they are too deep', async () => {
+    const { origin, received } = await imitatedApi((_request, response) => json(response, {}));
+    const level = (index: number) => ({
+      type: 'object',
+      properties: Object.fromEntries([
+        ...Array.from({ length: 20 }, (_, at) => [`text_${at}`, { type: 'string', description: 'x'.repeat(300) }]),
+        ...(index < 50 ? [['inner', { $ref: `#/components/schemas/Level${index + 1}` }]] : []),
+      ]),
+    });
+    const levels = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`Level${index}`, level(index)]));
+    const path = (index: number) => ({
+      get: { operationId: `get_${index}`, responses: ok(reference(`Level${index % 50}`)) },
+    });
+    const paths = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`/things/${index}`, path(index)]));
+    const document = petDocument(paths, { components: { schemas: levels } });
+    const openapi = await temporaryFile('api.json', JSON.stringify(document));
+    const mcp = await openServers({ api: { openapi, baseUrl: origin } });
+    expect(mcp.status()).toMatchObject([{ state: 'connected', skipped: [], incomplete: undefined }]);
+    const harness = attachedHarness(mcp);
+    const described = mcp.status()[0]!.tools.map((tool) => harness.catalog().describe(tool) ?? '');
+    expect(described).toHaveLength(1_000);
+    for (const text of described) {
+      expect(text).toContain('text_19?: string');
+      expect(text.length).toBeLessThan(12_000);
+    }
+    valueOf(await harness.runScript('return tools.mcp.api.get_999()'));
+    expect(received).toMatchObject([{ url: '/things/999' }]);
+  });
+});
+
+describe('a document that cannot be fetched', () => {
+  it('is fetched again', async () => {
+    let failures = 2;
+    const { origin } = await imitatedApi((_request, response) =>
+      failures-- > 0 ? json(response, {}, 503) : json(response, petDocument(PETS)),
+    );
+    const mcp = await openServers({ pets: { openapi: `${origin}/api.json` } }, { reconnect: { firstDelayMs: 1 } });
+    await expect.poll(() => mcp.status()[0]!.state).toBe('connected');
+    expect(mcp.status()[0]!.tools).toHaveLength(2);
+  });
+
+  it('is not fetched again if its server refuses it, until the user has acted', async () => {
+    const { origin, received } = await imitatedApi((_request, response) => json(response, {}, 404));
+    const mcp = await openServers({ pets: { openapi: `${origin}/api.json` } }, { reconnect: { firstDelayMs: 1 } });
+    expect(mcp.status()).toMatchObject([{ state: 'failed', problem: expect.stringContaining('HTTP 404') }]);
+    await mcp.reconnect('pets');
+    expect(received).toHaveLength(2);
   });
 });
 

@@ -80,6 +80,8 @@ export interface DataFolder {
   /** Registrations and tokens of logins to MCP servers. */
   readonly mcpLoginsFile: string;
   /** Web pages of the last 24 hours. */
+  /** The tools that MCP servers listed last. */
+  readonly mcpCatalogueFolder: string;
   readonly webCacheFolder: string;
 }
 
@@ -101,6 +103,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     tokenFile: join(path, 'server.token'),
     keysFolder: join(path, 'keys'),
     mcpLoginsFile: join(path, 'mcp-logins.json'),
+    mcpCatalogueFolder: join(path, 'mcp-catalogue'),
     webCacheFolder: join(path, 'web-cache'),
   };
 }

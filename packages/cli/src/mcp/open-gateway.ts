@@ -31,8 +31,8 @@ export interface OpenGateway {
 }
 
 /**
- * The time in ms that the gateway waits for its servers, because clients give the gateway about 10 s to start. The
- * tools of slower servers are added later.
+ * The time in ms, from its start, that the gateway waits for its servers when a client first needs tools. The tools of
+ * slower servers are added later.
  */
 export const SERVERS_WAIT_MS = 5_000;
 
@@ -53,12 +53,29 @@ async function openGatewayWith(
   const audit = openAudit(process.env);
   const refresh = new GatewayRefresh();
   const { request: onTools } = refresh;
-  // The servers start while the harness is opened.
-  const starting = openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
+  const ignored: string[] = [];
+  // The servers start while the harness is opened and the client is answered.
+  const starting = openServers(settings, {
+    environment: process.env,
+    waitMs: 0,
+    startsLater: true,
+    warn,
+    onIgnored: (reason) => void ignored.push(reason),
+    onTools,
+  });
   starting.catch(() => {});
   const engines = gatewayEngines();
   const onInternalError = (detail: string) => warn(internalNotice(detail));
-  const parts = { ...options, servers: starting, audit: audit.append, refresh, engines, onInternalError, warn };
+  const parts = {
+    ...options,
+    servers: starting,
+    ignored,
+    audit: audit.append,
+    refresh,
+    engines,
+    onInternalError,
+    warn,
+  };
   const { gateway, harness } = await makeGateway(settings, parts);
   const close = async () => {
     refresh.stop();
@@ -72,6 +89,8 @@ async function openGatewayWith(
 export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
   readonly servers: Promise<McpServers | undefined>;
   readonly refresh: GatewayRefresh;
+  /** The reasons why configured servers are not used. */
+  readonly ignored?: readonly string[] | undefined;
   /** Whether scripts get the tools for work on a folder. */
   readonly coding: boolean;
   /** Whether the tools for work on a folder move to the folders of the client. */
@@ -82,8 +101,9 @@ export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'e
 /** Creates a gateway for opened servers. Its scripts are stored with those of the other commands. */
 export async function makeGateway(
   settings: Settings,
-  { servers: starting, refresh, coding, followsRoots, warn, ...parts }: GatewayParts,
+  { servers: starting, refresh, ignored = [], coding, followsRoots, warn, ...parts }: GatewayParts,
 ): Promise<{ gateway: Gateway; harness: Harness }> {
+  const waitsUntil = performance.now() + SERVERS_WAIT_MS;
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
   const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
@@ -96,7 +116,8 @@ export async function makeGateway(
   const gateway = createGateway({
     harness,
     howToDecide,
-    notices: () => servers?.notices() ?? [],
+    notices: () => [...ignored, ...(servers?.notices() ?? [])],
+    ready: async () => servers?.ready(Math.max(0, waitsUntil - performance.now())),
     loadImage: await imageLoader(settings.cwd, servers),
     ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),
   });

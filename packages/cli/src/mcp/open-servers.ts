@@ -18,6 +18,10 @@ export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** Called after the tools for scripts have changed. */
   readonly onTools?: (() => void) | undefined;
+  /** True: servers whose tools are known from an earlier start are started when they are needed. */
+  readonly startsLater?: boolean | undefined;
+  /** Called with the reason why the workspace's servers, or one of them, are not used. */
+  readonly onIgnored?: ((reason: string) => void) | undefined;
   /** Called with messages for the user. */
   readonly warn: (message: string) => void;
 }
@@ -31,7 +35,11 @@ export async function openServers(
   options: OpenServersOptions,
 ): Promise<McpServers | undefined> {
   if (settings.mode === 'disabled' || !exposesMcp(settings)) return undefined;
-  const { environment, warn } = options;
+  const { environment, onIgnored } = options;
+  const warn = (message: string) => {
+    options.warn(message);
+    onIgnored?.(message);
+  };
   const user = userFolder(environment);
   const { servers } = await readMcpConfiguration({ user, workspace: settings.cwd, file: settings.mcpConfig, warn });
   return connectServers(servers, settings.cwd, options);
@@ -41,12 +49,12 @@ export async function openServers(
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,
-  { environment, warn, onTools, onElicitation, ...options }: OpenServersOptions,
+  { environment, warn, onTools, onElicitation, startsLater, ...options }: OpenServersOptions,
 ): Promise<McpServers | undefined> {
   if (Object.keys(servers).length === 0) return undefined;
-  const { connectMcpServers, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
+  const { connectMcpServers, fileCatalogue, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
   const { entries, safeguards } = await prepareServers(servers, environment, workspace);
-  const { mcpLoginsFile } = dataFolder(environment);
+  const { mcpCatalogueFolder, mcpLoginsFile } = dataFolder(environment);
   const known = await serversWithLogin(mcpLoginsFile);
   const logins = oauthFile({ path: mcpLoginsFile, redirectUrl: NO_REDIRECT, onRedirect: () => {} });
   const report = serverReporter(warn);
@@ -56,6 +64,7 @@ export async function connectServers(
       ...options,
       ...safeguards,
       ...(onElicitation === undefined ? {} : { onElicitation }),
+      ...(startsLater === true ? { catalogue: fileCatalogue(mcpCatalogueFolder) } : {}),
       // Only `toolscript mcp login` registers this program at a server.
       authProvider: (server) => (known.has(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { DeadLetterFlags } from '../commands/dead-letters.js';
 import type { KeyFlags, NewKeyFlags } from '../commands/keys.js';
 import type { ServeFlags } from '../commands/serve.js';
+import type { StuckRunFlags } from '../commands/stuck-runs.js';
 import { collect, example, type Settle } from './toolscript-command.js';
 
 export function addServe(program: Command, settle: Settle): void {
@@ -83,11 +84,9 @@ export function addKeys(program: Command, settle: Settle): void {
 }
 
 export function addAdmin(program: Command, settle: Settle): void {
-  const letters = program
-    .command('admin')
-    .description('Maintain a service of several processes')
-    .command('dead-letter')
-    .description('Runs whose events the persistence workers could not store');
+  const admin = program.command('admin').description('Maintain a service');
+  addStuckRuns(admin, settle);
+  const letters = admin.command('dead-letter').description('Runs whose events the persistence workers could not store');
   const subcommand = (name: string) =>
     letters
       .command(name)
@@ -106,6 +105,30 @@ export function addAdmin(program: Command, settle: Settle): void {
     .description('Delete the live events of runs; events that are stored in threads stay')
     .addHelpText('after', example('toolscript admin dead-letter drop run_… --events redis://events.example.com'))
     .action(async (runs: string[], flags: DeadLetterFlags) => settle(await (await adminCommands()).drop(runs, flags)));
+}
+
+function addStuckRuns(admin: Command, settle: Settle): void {
+  const runs = admin.command('run').description('Runs that do not continue until an operator acts');
+  const subcommand = (name: string) =>
+    runs.command(name).option('--store <url>', 'the database of the service (default: a file in the data folder)');
+  subcommand('list')
+    .description('List the stuck runs, with their reasons')
+    .option('--json', 'print them as JSON')
+    .action(async (flags: StuckRunFlags) => settle(await (await stuckRunCommands()).listStuckRuns(flags)));
+  subcommand('resume')
+    .argument('<runs...>', 'the ids of parked runs')
+    .description('Queue runs again that were parked after too many interruptions')
+    .addHelpText(
+      'after',
+      example('toolscript admin run resume run_… --store postgres://toolscript@db.example.com/toolscript'),
+    )
+    .action(async (runs: string[], flags: StuckRunFlags) =>
+      settle(await (await stuckRunCommands()).resumeStuckRuns(runs, flags)),
+    );
+}
+
+function stuckRunCommands() {
+  return import('../commands/stuck-runs.js');
 }
 
 function adminCommands() {

@@ -70,6 +70,8 @@ class ScriptStore implements HarnessStore {
   readonly claim: Claims;
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
+  readonly isFlushed: HarnessStore['isFlushed'];
+  readonly probe: HarnessStore['probe'];
   readonly #heldScripts = new Map<string, number>();
   /** True after this process has stored data of a script. */
   hasKept = false;
@@ -80,6 +82,8 @@ class ScriptStore implements HarnessStore {
   constructor(store: HarnessStore, { origins, origin, changes }: ScriptStoreParts) {
     this.#origin = origin;
     this.images = store.images;
+    this.isFlushed = store.isFlushed;
+    this.probe = store.probe?.bind(store);
     this.claim = {
       current: (scriptId) => store.claim.current(scriptId),
       take: async (scriptId, fromEpoch, options) => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -27,6 +28,10 @@ interface Result {
 
 async function run(client: ToolClient, code: string): Promise<Result> {
   return (await client.callTool({ name: 'run_script', arguments: { code } })) as Result;
+}
+
+async function descriptionFor(client: ToolClient): Promise<string | undefined> {
+  return (await client.listTools()).tools[0]!.description;
 }
 
 function textOf({ content }: Result): string {
@@ -117,9 +122,9 @@ describe.each(CLIENTS)('a client %s', (_which, connect) => {
       'search_tools',
       'describe_tools',
     ]);
-    expect(tools[0]!.description).toContain('send(args: { to: string })');
     const { structuredContent } = await run(client, 'return [Object.keys(tools), await tools.mcp.mail.read()]');
     expect(structuredContent).toMatchObject({ status: 'completed', value: [['mcp'], 'no mails'] });
+    await expect.poll(() => descriptionFor(client)).toContain('send(args: { to: string })');
   });
 
   it('without a user to ask waits for the decision that its text names the command of', async () => {
@@ -187,7 +192,10 @@ describe('the gateway', () => {
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const ask = async (id: number, method: string, params: object) => {
       child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-      return JSON.parse((await lines.next()).value as string) as { id: number; result: Record<string, unknown> };
+      for (;;) {
+        const message = JSON.parse((await lines.next()).value as string) as { id?: number; method?: string };
+        if (message.method !== 'notifications/tools/list_changed') return message;
+      }
     };
     const client = { name: 'by hand', version: '1' };
     const hello = await ask(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: client });
@@ -223,18 +231,54 @@ describe('the gateway', () => {
     const place = placeWithMail();
     place.useServers({ mail: place.mail({}, { behaviour: 'shrinks' }) });
     const client = new OlderClient({ name: 'older', version: '1.0.0' });
-    const changed = new Promise<string | undefined>((resolve, reject) => {
-      client.fallbackNotificationHandler = async ({ method }) => {
-        if (method !== 'notifications/tools/list_changed') return;
-        client.listTools().then(({ tools }) => resolve(tools[0]!.description), reject);
-      };
-    });
+    let description: string | undefined;
+    client.fallbackNotificationHandler = async ({ method }) => {
+      if (method === 'notifications/tools/list_changed') description = await descriptionFor(client as ToolClient);
+    };
     await client.connect(await olderTransport(place, way));
     onTestFinished(() => client.close());
-    expect((await client.listTools()).tools[0]!.description).toContain('send(');
+    await client.callTool({ name: 'search_tools', arguments: { query: 'mail' } });
+    await expect.poll(() => descriptionFor(client as ToolClient)).toContain('send(');
     await run(client as ToolClient, 'return tools.mcp.mail.read()');
-    expect(await changed).toContain('read');
-    expect(await changed).not.toContain('send(');
+    await expect.poll(() => description ?? 'send(').not.toContain('send(');
+    expect(description).toContain('read');
+  });
+
+  it('answers before its servers do, and says what is missing where a model looks for tools', async () => {
+    const place = new McpPlace();
+    place.useServers({ silent: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] } });
+    place.useWorkspaceServers({ theirs: { command: 'x' } });
+    const client = new OlderClient({ name: 'older', version: '1.0.0' });
+    await client.connect(new OlderStdio(command(place)) as never);
+    onTestFinished(() => client.close());
+    expect(await descriptionFor(client as ToolClient)).toContain('Tools are missing.');
+    const search = { name: 'search_tools', arguments: { query: 'mail' } };
+    const found = textOf((await (client as ToolClient).callTool(search)) as Result);
+    expect(found).toContain('The MCP server "silent" is still connecting');
+    expect(found).toContain('is ignored, because you have not trusted it. Read it; to trust it: toolscript trust');
+    expect(found).not.toContain('No tool matches');
+    const failed = await run(client as ToolClient, 'return tools.mcp.silent.look()');
+    expect(textOf(failed)).toContain('The MCP server "silent" is still connecting');
+  });
+
+  it('describes the tools of its last start at once, and starts no server until a tool is needed', async () => {
+    const place = placeWithMail();
+    const session = async () => {
+      const client = new OlderClient({ name: 'older', version: '1.0.0' });
+      await client.connect(new OlderStdio(command(place)) as never);
+      onTestFinished(() => client.close());
+      return client as ToolClient;
+    };
+    const first = await session();
+    await first.callTool({ name: 'describe_tools', arguments: { names: ['mcp.mail.send'] } });
+    await first.close();
+    await expect.poll(() => place.mailIsRunning).toBe(false);
+    rmSync(join(place.mailFolder, 'pid'));
+    const second = await session();
+    expect(await descriptionFor(second)).toContain('send(args: { to: string })');
+    expect(place.mailWasStarted).toBe(false);
+    expect((await run(second, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
+    expect(place.mailWasStarted).toBe(true);
   });
 
   it('asks for its token, and knows its own host and origins alone', async () => {

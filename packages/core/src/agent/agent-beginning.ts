@@ -6,11 +6,12 @@ import {
   ToolscriptUsageError,
   type FunctionTool,
   type HarnessMode,
+  type MessageItem,
   type ModelProvider,
   type ThreadInstructions,
   type Tool,
 } from '../protocol/index.js';
-import { sha256 } from '../text/crypto.js';
+import { newId, sha256 } from '../text/crypto.js';
 import type { AgentConfig } from './agent-config.js';
 import { agentFor, modelTools, systemText, type ModelTools } from './offered-tools.js';
 
@@ -29,11 +30,21 @@ export interface AgentBeginning extends Pick<ThreadInstructions, 'system' | 'too
   readonly carrier: string;
   readonly announced: NonNullable<ThreadInstructions['announced']>;
   /**
-   * The text about what has changed since `before`, for the model of a thread: the whole system text if the rules have
-   * changed, else the tools that are new, changed or gone. Undefined if nothing has changed.
+   * The message about what has changed since `before`, for the model of a thread, and the new `announced`: the whole
+   * system text if the rules have changed, or after 16 messages, else the tools that are new, changed or gone.
+   * Undefined if nothing has changed.
    */
-  changesSince(before: Pick<ThreadInstructions, 'announced' | 'tools'>): string | undefined;
+  changesSince(before: Pick<ThreadInstructions, 'announced' | 'tools'>): Announcement | undefined;
 }
+
+/** A message about changes, which precedes the next prompt, and the state that it announces. */
+export interface Announcement {
+  readonly message: MessageItem;
+  readonly announced: AgentBeginning['announced'];
+}
+
+/** The maximum number of messages about changes that a summary keeps. */
+const MAX_CHANGES = 16;
 
 /** The maximum number of tools whose changes are reported one by one. */
 const MAX_WATCHED_TOOLS = 500;
@@ -63,6 +74,7 @@ export function agentBeginning(
   const announced = {
     rules: shortHash(rules),
     tools: Object.fromEntries(isWatched ? all.map((tool) => [tool.name, toolHash(tool)]) : []),
+    changes: 0,
   };
   const hasScripts = carrier !== 'disabled' && carrier !== 'hosted';
   const room = agent.instructionTokens ?? DEFAULT_INSTRUCTION_TOKENS;
@@ -72,15 +84,31 @@ export function agentBeginning(
     tools: tools.length > MAX_STORED_TOOLS ? undefined : tools,
     announced,
     changesSince(before) {
-      if (before.announced?.rules !== announced.rules)
-        return system === undefined
-          ? 'The instructions at the start of this conversation no longer apply.'
-          : `The instructions or the tools have changed. From now on, these apply:\n\n${system}`;
+      if (before.announced?.rules !== announced.rules) return announcement('all', wholeText(system), announced);
       const changes = toolChanges(all, before.announced.tools, announced.tools);
       const callable = hasScripts ? undefined : firstTools(before.tools);
-      return changesText(changes, { callable, room });
+      const text = changesText(changes, { callable, room });
+      if (text === undefined) return undefined;
+      const count = before.announced.changes + 1;
+      return count > MAX_CHANGES
+        ? announcement('all', wholeText(system), announced)
+        : announcement('changes', text, { ...announced, changes: count });
     },
   };
+}
+
+function announcement(
+  announces: MessageItem['announces'],
+  content: string,
+  announced: Announcement['announced'],
+): Announcement {
+  return { message: { type: 'message', id: newId('item'), role: 'system', content, announces }, announced };
+}
+
+function wholeText(system: string | undefined): string {
+  return system === undefined
+    ? 'The instructions at the start of this conversation no longer apply.'
+    : `The instructions or the tools have changed. From now on, these apply:\n\n${system}`;
 }
 
 interface ToolChanges {

@@ -48,7 +48,7 @@ const count = z.number().int().min(1);
 const dollars = z.number().min(0);
 
 /** The prices of a million tokens, in US dollars. */
-const PricesSchema = z.strictObject({
+const TokenPricesSchema = z.strictObject({
   input: dollars,
   output: dollars,
   /** The price of input that the provider reads from its cache. Default: the price of other input. */
@@ -56,6 +56,13 @@ const PricesSchema = z.strictObject({
   /** The price of input that the provider writes to its cache. Default: the price of other input. */
   cacheWrite: dollars.optional(),
 });
+
+const PricesSchema = TokenPricesSchema.extend({
+  /** The prices of other models that a service may ask for the same answer, by model. Default: the same prices. */
+  models: z.record(z.string(), TokenPricesSchema).optional(),
+});
+
+export type TokenPrices = Readonly<z.infer<typeof TokenPricesSchema>>;
 
 export type Prices = Readonly<z.infer<typeof PricesSchema>>;
 

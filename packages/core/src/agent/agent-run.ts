@@ -27,6 +27,7 @@ import type {
 } from '../protocol/index.js';
 import { newId, sha256 } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
+import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 import { toSnakeCase } from '../protocol/spelling.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
@@ -34,7 +35,15 @@ import { systemText, type OfferedTools } from './offered-tools.js';
 import { missingNonce } from './missing-nonce.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, interruptedRun, itemScript, type InterruptedRun } from './interrupted-run.js';
-import { callsAfter, closingOutput, lastSpokenIndex, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
+import {
+  callsAfter,
+  closingOutput,
+  hasTextAfter,
+  lastSpokenIndex,
+  openCalls,
+  pendingBlock,
+  type OpenCall,
+} from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, resumeOptions, settledOutcome, type ScriptConditions } from './script-host.js';
 import { RunAccount, SaidText } from './run-account.js';
@@ -214,7 +223,7 @@ export class AgentRun {
     if (refusal !== undefined) return this.#end(this.#reportFailure({ code: refusal.code, message: refusal.message }));
     this.#emitRequests(outcome);
     const call = this.#resumedCall(outcome);
-    const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
+    const rest = this.#newWork({ hasFailed: outcome.status === 'failed' && call === undefined });
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
     else rest.endCall(outcome.operations[0]!, call);
     this.#settings.onOutcome?.(outcome);
@@ -240,7 +249,7 @@ export class AgentRun {
     const open = openCalls(this.#log.items).filter(
       ({ id, script_id }) => run.itemIds.has(id) || adopted.has(script_id),
     );
-    const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
+    const work = this.#newWork({ hasFailed: hasFailedScript(this.#log.items, open[0]?.answer_id) });
     for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, how);
     await this.#recoverLost(
       work,
@@ -406,8 +415,16 @@ export class AgentRun {
     );
   }
 
-  #newWork(hasFailed = false): AnswerWork {
-    return new AnswerWork({ ...this.#settings.work, host: this.#host }, hasFailed);
+  #newWork({
+    hasFailed = false,
+    isKnown,
+  }: { readonly hasFailed?: boolean } & Pick<WorkSettings, 'isKnown'> = {}): AnswerWork {
+    return new AnswerWork({ ...this.#settings.work, host: this.#host, isKnown }, hasFailed);
+  }
+
+  #knowsTool(name: string): boolean {
+    const { harness, work } = this.#settings;
+    return name === SCRIPT_TOOL || work.functions.has(name) || harness.tools().some((tool) => tool.name === name);
   }
 
   /**
@@ -460,7 +477,7 @@ export class AgentRun {
     this.#turns += 1;
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
-    const work = this.#newWork();
+    const work = this.#newWork({ isKnown: (name) => this.#knowsTool(name) });
     const request = this.#account.boundedRequest({
       ...this.#request(conversation),
       ...present({ toolChoice: this.#toolChoice }),
@@ -469,6 +486,7 @@ export class AgentRun {
     this.#toolChoice = undefined;
     const answered = this.#account.arriving(provider.stream(request, { signal: either, answerId: newId('answer') }));
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
+    await work.endAnswer((call) => end.status === 'completed' && hasTextAfter(this.#log.items, call));
     const items = this.#log.conversation().length;
     const { context_tokens, total_tokens } = this.#account.usage.last ?? {};
     this.#size.note(context_tokens ?? total_tokens, { sent: conversation.length, items });

@@ -89,11 +89,21 @@ export function compactionItem(
   };
 }
 
-/** The part of a conversation that the model reads: the last summary, then the items after it. */
+/**
+ * The part of a conversation that the model reads: the announcements that still apply, the last summary, then the items
+ * after it.
+ */
 export function sinceCompaction(items: readonly OutputItem[]): readonly OutputItem[] {
   const at = items.findLastIndex(isCompaction);
   if (at === -1) return items;
-  return [summaryMessage(items[at] as CompactionItem), ...items.slice(at + 1)];
+  const announced = items.slice(0, at).filter((item) => item.type === 'message' && item.announces !== undefined);
+  const applied = announced.slice(
+    Math.max(
+      0,
+      announced.findLastIndex(({ announces }) => announces === 'all'),
+    ),
+  );
+  return [...applied, summaryMessage(items[at] as CompactionItem), ...items.slice(at + 1)];
 }
 
 function summaryMessage({ id, summary, last_message: last }: CompactionItem): MessageItem {

@@ -1,10 +1,29 @@
 import type { Usage } from '../protocol/index.js';
-import type { Prices } from './agent-config.js';
+import type { Prices, TokenPrices } from './agent-config.js';
 
 const MILLION = 1_000_000;
 
-/** The cost of tokens in US dollars. */
-export function usageCost(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: Prices): number {
+/** The cost of tokens in US dollars: those of each model at its own prices. */
+export function usageCost(usage: Usage, prices: Prices): number {
+  let own = usage;
+  let cost = 0;
+  for (const [model, part] of Object.entries(usage.by_model ?? {})) {
+    own = withoutPart(own, part);
+    cost += tokenCost(part, new Map(Object.entries(prices.models ?? {})).get(model) ?? prices);
+  }
+  return cost + tokenCost(own, prices);
+}
+
+/** The usage without the tokens of a part. */
+function withoutPart(usage: Usage, part: Usage): Usage {
+  const figures = Object.entries(usage).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? value - figure(part[name]) : value,
+  ]);
+  return Object.fromEntries(figures) as Usage;
+}
+
+function tokenCost(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: TokenPrices): number {
   const tokens = billedTokens(usage);
   const sent = tokens.fresh * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite;
   return (sent + tokens.output * output) / MILLION;

@@ -21,7 +21,7 @@ export {
   type ResumeRunOptions,
   type RunAgentOptions,
 } from './run-agent.js';
-export { agentBeginning, type AgentBeginning, type BeginningOptions } from './agent-beginning.js';
+export { agentBeginning, type AgentBeginning, type Announcement, type BeginningOptions } from './agent-beginning.js';
 export { newScriptNonce } from './script-nonce.js';
 export { RunInterruption } from '../protocol/run-interruption.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';

@@ -12,7 +12,7 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
   for (const item of items) {
     switch (item.type) {
       case 'function_call':
-        if (item.cancelled !== true) open.set(item.call_id, item);
+        if (item.cancelled !== true && item.hosted !== true) open.set(item.call_id, item);
         break;
       case 'script_execution':
         if (item.cancelled !== true) open.set(item.call_id, item);
@@ -81,6 +81,13 @@ export function callsAfter(items: readonly OutputItem[], callId: string): OpenCa
   if (item?.answer_id === undefined) return [];
   // The position does not matter: a call may have been announced before the script of an earlier call.
   return openCalls(items).filter((call) => call.answer_id === item.answer_id && call.call_id !== callId);
+}
+
+/** Whether the answer of the call continues with text. A service that ran the call itself answers with its result. */
+export function hasTextAfter(items: readonly OutputItem[], { id, answer_id: answerId }: FunctionCallItem): boolean {
+  return items
+    .slice(items.findIndex((item) => item.id === id) + 1)
+    .some((item) => item.type === 'message' && item.answer_id === answerId && item.content.trim() !== '');
 }
 
 const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];

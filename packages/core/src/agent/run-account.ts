@@ -234,6 +234,8 @@ export function addUsage(first: Usage | undefined, second: Usage | undefined): U
     for (const [name, figure] of Object.entries(figures))
       if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
     if (usage.estimated === true) sum.estimated = true;
+    for (const [model, part] of Object.entries(usage.by_model ?? {}))
+      sum.by_model = { ...sum.by_model, [model]: addUsage(sum.by_model?.[model], part)! };
   }
   return sum;
 }

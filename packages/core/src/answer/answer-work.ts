@@ -32,6 +32,11 @@ export interface WorkSettings {
   readonly withoutArguments: ReadonlySet<string>;
   /** The callers of the tools that the provider's code may call, by the tools' offered names. */
   readonly callers: ReadonlyMap<string, ToolCallers>;
+  /**
+   * Whether a tool of this name exists. A call of any other name waits for the end of its answer, which shows whether
+   * the service ran the call itself. Undefined: no call waits.
+   */
+  readonly isKnown?: ((name: string) => boolean) | undefined;
   /** Functions that the caller of the run performs: their calls stay without a result. */
   readonly clientFunctions: ReadonlySet<string>;
   /** Receives the result of every call. A result may contain images. */
@@ -52,6 +57,7 @@ export interface Waiting {
 export class AnswerWork {
   readonly #settings: WorkSettings;
   readonly #postponedScripts: ScriptBlock[] = [];
+  readonly #unknownCalls: FunctionCallItem[] = [];
   #startedCount = 0;
   #hasFailed: boolean;
   #suspendedEnd: ScriptEnd | undefined;
@@ -98,6 +104,7 @@ export class AnswerWork {
     // defence: callers-of-tools
     if (wrongCaller !== undefined) return this.#refuse(call, wrongCaller);
     if (isForClient) return;
+    if (this.#isUnknown(call)) return void this.#unknownCalls.push(call);
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
     const source = scriptOfCall(call);
     if (source === undefined)
@@ -111,6 +118,19 @@ export class AnswerWork {
     const carrier = call.native_type === 'custom_tool_call' ? 'custom' : 'tool';
     const item = { call_id: call.call_id, format: 'tool', carrier, api, answer_id } as const;
     return this.script({ source, language: 'ts', item });
+  }
+
+  #isUnknown(call: FunctionCallItem): boolean {
+    const isOfService = call.foreign_type === undefined && codeOfCall(call) === undefined;
+    return isOfService && this.#settings.isKnown?.(call.name) === false;
+  }
+
+  /** Ends the answer: the calls of unknown tools that the service did not run itself get their results. */
+  async endAnswer(isHosted: (call: FunctionCallItem) => boolean): Promise<void> {
+    for (const call of this.#unknownCalls) {
+      if (isHosted(call)) this.#settings.emit({ type: 'item_update', item_id: call.id, changes: { hosted: true } });
+      else if (this.#waiting === undefined) await this.#function(call);
+    }
   }
 
   /**

@@ -12,6 +12,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     id: { type: 'string' },
     role: { type: 'string', enum: ['assistant', 'user', 'system'] },
     content: { type: 'string' },
+    announces: { type: 'string', enum: ['all', 'changes'] },
     images: {
       type: 'array',
       items: {
@@ -34,6 +35,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     call_id: { type: 'string' },
     name: { type: 'string' },
     arguments: { type: 'string' },
+    hosted: { type: 'boolean' },
   },
   function_call_output: {
     type: { type: 'string', const: 'function_call_output' },

@@ -204,6 +204,8 @@ export interface EventLog {
    * deleted. A repeated call does nothing.
    */
   delete(runId: string, epoch?: number): Promise<void>;
+  /** Writes one small value, over the earlier one. Rejects with a `StoreUnavailableError` if the log cannot be written. */
+  probe(): Promise<void>;
   /**
    * Yields after events may have been published or acknowledged, in this process or another one. See `RunStore.watch`
    * for the rules.

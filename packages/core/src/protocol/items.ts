@@ -86,6 +86,11 @@ export const MessageItemSchema = z.looseObject({
   id: z.string(),
   role: z.enum(['assistant', 'user', 'system']),
   content: z.string(),
+  /**
+   * For a message about changes of the instructions and tools, which outlives summaries: `all` replaces what was said
+   * before, `changes` adds to it.
+   */
+  announces: z.enum(['all', 'changes']).optional(),
   /** The images of a user's message, without `data`. */
   images: z.array(ImagePartSchema).optional(),
 });
@@ -102,6 +107,8 @@ export const FunctionCallItemSchema = z.looseObject({
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
+  /** True: the service ran the call itself, so that the call gets no result. */
+  hosted: z.boolean().optional(),
 });
 
 export const FunctionCallOutputItemSchema = z.looseObject({
@@ -253,10 +260,15 @@ export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItem
 export const ResponseStatusSchema = z.enum(['completed', 'suspended', 'failed', 'cancelled', 'incomplete']);
 export type ResponseStatus = z.infer<typeof ResponseStatusSchema>;
 
-export const UsageSchema = z.looseObject({
+const TokenCountsSchema = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number().optional(),
+});
+
+export const UsageSchema = TokenCountsSchema.extend({
+  /** The part of other models than the requested one, such as advisors and fallbacks, by model. */
+  by_model: z.record(z.string(), TokenCountsSchema).optional(),
   /** The size of the context after the answer, if it differs from the billed tokens in `total_tokens`. */
   context_tokens: z.number().optional(),
   /**

@@ -14,7 +14,7 @@ export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete
 
 /**
  * `queued`: a worker may claim the run. `running`: a worker holds the run under a lease. `suspended`: the run waits for
- * decisions, and nobody holds it. The rest are final.
+ * decisions, or, if it is `parked`, for an operator, and nobody holds it. The rest are final.
  */
 export const RunStateSchema = z.enum([...ACTIVE_RUN_STATES, ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
@@ -50,8 +50,10 @@ export const RunSchema = z.strictObject({
   leftBy: z.string().optional(),
   /** Present if a branch has made the run as a copy of another one. */
   isCopy: z.literal(true).optional(),
-  /** The number of holders that died since the run was created or suspended. Absent: none. */
+  /** The number of holders that died since the run was created or suspended, or made progress. Absent: none. */
   deaths: z.number().int().min(1).optional(),
+  /** The reason why the run waits until an operator resumes it. Present only in the state `suspended`. */
+  parked: z.string().optional(),
   /** The time at which the run's cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
@@ -129,6 +131,11 @@ export const ClaimOptionsSchema = z.strictObject({
    * them, and lists the others when it suspends the run again.
    */
   evenSuspended: z.boolean().optional(),
+  /**
+   * The claimer has seen a fault of a store during the last lease. An expired lease then proves no death, because its
+   * holder could not renew it, and the claim counts none.
+   */
+  isAfterFault: z.boolean().optional(),
 });
 /** Options of `RunStore.claim`. */
 export type ClaimOptions = z.input<typeof ClaimOptionsSchema>;
@@ -170,6 +177,8 @@ export const RunQuerySchema = PageQuerySchema.extend({
   state: RunStateSchema.optional(),
   principal: z.string().optional(),
   threadId: z.string().optional(),
+  /** Lists only parked runs. */
+  parked: z.literal(true).optional(),
 });
 /** The conditions of a list. A run must meet all of them. */
 export type RunQuery = z.input<typeof RunQuerySchema>;
@@ -214,8 +223,11 @@ export interface RunStore {
    * writes the run's last events and finishes the run.
    */
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
-  /** Renews the lease. Resolves even if the lease is lost: see `Renewal`. */
-  renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
+  /**
+   * Renews the lease. Resolves even if the lease is lost: see `Renewal`. `hasProgressed`: the holder has stored work that
+   * no earlier holder had stored, so the count of `deaths` ends.
+   */
+  renew(fence: RunFence, leaseMs: number, how?: { readonly hasProgressed?: boolean | undefined }): Promise<Renewal>;
   /**
    * Returns the run to the queue, as in an orderly shutdown or after a fault of a store. `isDead`: another process
    * releases the run of a dead holder, which counts as one of the run's `deaths`, as does an expired lease. Does nothing
@@ -229,6 +241,16 @@ export interface RunStore {
    */
   suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run>;
   /**
+   * Suspends the run until `resume` or `requestCancel` queues it again: another worker would only fail as well. `reason`
+   * is for the operator. Rejects with a `StaleEpochError` if the epoch is stale. A repeated call returns the current run.
+   */
+  park(fence: RunFence, reason: string): Promise<Run>;
+  /**
+   * Queues a parked run, as after an interruption, and without `deaths`. Does nothing if the run is not parked. Returns
+   * undefined if there is no such run.
+   */
+  resume(runId: string): Promise<Run | undefined>;
+  /**
    * Ends the run and cancels its pending approvals. Rejects with a `StaleEpochError` if the epoch is stale. A repeated
    * call with the same state returns the run unchanged.
    */
@@ -239,6 +261,8 @@ export interface RunStore {
    * requested. Returns undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
+  /** Writes one small row, over the earlier one. Rejects with a `StoreUnavailableError` if the store cannot be written. */
+  probe(): Promise<void>;
   /** Lists runs, oldest first. A run that is created while pages are read appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**

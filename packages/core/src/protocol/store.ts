@@ -12,6 +12,11 @@ export interface HarnessStore {
   readonly images: ImageStore;
   /** True: every write to the journal survives a power failure, even without `flush`. Default false. */
   readonly isFlushed?: boolean | undefined;
+  /**
+   * Writes one small value, over the earlier one. Rejects if the store cannot be written. Default: a server takes it that
+   * the store can be written.
+   */
+  readonly probe?: (() => Promise<void>) | undefined;
 }
 
 /**

@@ -52,8 +52,13 @@ export const ThreadInstructionsSchema = z.strictObject({
   tools: z.string().max(MAX_STORED_TOOLS).optional(),
   /** The nonce of the scripts in the thread's text, which `system` names. It never changes. */
   nonce: z.string().optional(),
-  /** The state that was announced to the model: hashes of the rules, and of each tool by its name. */
-  announced: z.strictObject({ rules: z.string(), tools: z.record(z.string(), z.string()) }).optional(),
+  /**
+   * The state that was announced to the model: hashes of the rules, and of each tool by its name. `changes`: the number
+   * of announcements since the last one of everything.
+   */
+  announced: z
+    .strictObject({ rules: z.string(), tools: z.record(z.string(), z.string()), changes: z.number() })
+    .optional(),
 });
 /** See `ThreadInstructionsSchema`. */
 export type ThreadInstructions = z.infer<typeof ThreadInstructionsSchema>;

@@ -1,6 +1,14 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
 import { hostedCallId, hostedResultId } from './hosted-pairs.js';
-import { isJsonObject, wireJson, wireMembers, wireName, type Members, type WireFailure } from './wire-values.js';
+import {
+  isJsonObject,
+  wireJson,
+  wireMembers,
+  wireName,
+  withoutNulls,
+  type Members,
+  type WireFailure,
+} from './wire-values.js';
 
 /** The supported wire formats. */
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -23,12 +31,19 @@ const RESTARTED = {
     'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
 
-/** The origin of an answer. It decides whether a later request may contain the answer’s reasoning, whose items store it. */
+/**
+ * The origin of an answer. Its items store what decides whether a later request may contain their native members: all
+ * items the service, reasoning also the rest.
+ */
 export interface AnswerOrigin {
   /** The model that the request named. */
   readonly model?: string | undefined;
   /** The hash of what preceded the answer. */
   readonly prefix?: string | undefined;
+  /** Names the service: a hash of its host. */
+  readonly service?: string | undefined;
+  /** True: the service stores the answer, so that a request may name its items by their ids. */
+  readonly stored?: boolean | undefined;
 }
 
 type ItemType = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_code_output';
@@ -57,6 +72,7 @@ export class AnswerWriter {
   readonly api: ProviderApi;
   readonly #prefix: string;
   readonly #origin: Members;
+  readonly #place: Members;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
   /** The names and items of the hosted calls without a result, by the wire's id. */
@@ -73,7 +89,9 @@ export class AnswerWriter {
   constructor(api: ProviderApi, prefix: string, origin: AnswerOrigin = {}) {
     this.api = api;
     this.#prefix = prefix;
-    this.#origin = { ...origin };
+    const { service, stored, ...ofReasoning } = origin;
+    this.#origin = ofReasoning;
+    this.#place = withoutNulls({ service, stored });
   }
 
   get isEnded(): boolean {
@@ -196,7 +214,7 @@ export class AnswerWriter {
   #openItem(type: ItemType, members: Members, wireId?: string): ItemWriter {
     this.start();
     const id = `${this.#prefix}_item_${this.#items++}`;
-    const initial = { ...members, api: this.api, answer_id: this.#prefix };
+    const initial = { ...members, ...this.#place, api: this.api, answer_id: this.#prefix };
     const item = new ItemWriter(type, id, initial, (payload, open) => {
       const written = payload.type === 'item_done' ? this.#judge(payload, wireId) : payload;
       this.#write(written);

@@ -151,8 +151,8 @@ class ConversationReader {
       case 'reasoning':
         return this.#itemAnswer(item).addReasoning(item);
       case 'function_call':
-        // Services reject a call that names no tool.
-        return item.name === '' ? undefined : this.#itemAnswer(item).addCall(item);
+        // Services reject a call that names no tool, or that has no result.
+        return item.name === '' || item.hosted === true ? undefined : this.#itemAnswer(item).addCall(item);
       case 'hosted_code':
       case 'hosted_code_output':
         return this.#itemAnswer(item).addHosted(item);

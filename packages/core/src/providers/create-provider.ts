@@ -6,12 +6,12 @@ import {
   type ModelRequest,
   type StreamOptions,
 } from '../protocol/index.js';
-import { newId } from '../text/crypto.js';
+import { newId, sha256 } from '../text/crypto.js';
 import { AnswerWriter, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
 import { messagesRequest, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
-import { requiresReasoning } from './openai-chat/servers.js';
+import { missingSignature, requiresReasoning } from './openai-chat/servers.js';
 import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
 import { mergedBody } from './merged-body.js';
 import { createPrompt, type Prompt } from './prompt.js';
@@ -128,6 +128,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
       body: encodeChat(prompt, {
         ...(isOpenAi(hostname) ? { maxTokensName: 'max_completion_tokens', toolsWithReasoning: false } : {}),
         ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
+        missingSignature: missingSignature(hostname, prompt.model),
         ...chat,
       }),
     }),
@@ -227,9 +228,12 @@ class ModelLine {
   }
 
   async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
-    const prompt = await createPrompt(this.#api, this.#options.model, request, this.#clock.now());
+    const { model, responses } = this.#options;
+    const service = sha256(this.#url.hostname).slice(0, 12);
+    const prompt = await createPrompt(this.#api, model, request, { service, now: this.#clock.now() });
     const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    const origin = { model: this.#options.model, ...present({ prefix }) };
+    const stored = this.#api === 'openai-responses' && responses?.store === true ? true : undefined;
+    const origin = { model, service, ...present({ prefix, stored }) };
     return { body: mergedBody(body, this.#options.extraBody), container: prompt.container, origin };
   }
 

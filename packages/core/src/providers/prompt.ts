@@ -14,22 +14,35 @@ export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImag
   readonly container: string | undefined;
 }
 
-/**
- * Creates the prompt and resolves its images. Rejects only if `resolveImages` rejects. `now` is the current time in ms
- * since 1970.
- */
+interface PromptPlace {
+  /** The service that gets the request: see `AnswerOrigin`. Undefined: that of all answers. */
+  readonly service?: string | undefined;
+  /** The current time in ms since 1970. */
+  readonly now?: number | undefined;
+}
+
+/** Creates the prompt and resolves its images. Rejects only if `resolveImages` rejects. */
 export async function createPrompt(
   api: string,
   model: string,
   request: ModelRequest,
-  now: number = Date.now(),
+  { service, now = Date.now() }: PromptPlace = {},
 ): Promise<Prompt> {
-  const { conversation: all, resolveImages, ...rest } = request;
+  const { conversation: given, resolveImages, ...rest } = request;
+  // defence: members-of-another-service
+  const all = given.map((item) => (isOfOtherService(item, service) ? { ...item, api: OTHER_SERVICE } : item));
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
   // defence: lost-code-stays-out
   const conversation = withoutLostCalls(withoutLostCode(all, lost));
   const images = await resolvedImageParts(conversation, resolveImages);
   return { ...rest, model, turns: conversationTurns(api, conversation, images), container };
+}
+
+/** The wire format of items whose native members no service but their own accepts. */
+const OTHER_SERVICE = 'other-service';
+
+function isOfOtherService(item: OutputItem, service: string | undefined): boolean {
+  return typeof item.service === 'string' && service !== undefined && item.service !== service;
 }
 
 /** Whether the provider may run code that calls one of the tools. */

@@ -63,7 +63,14 @@ export function fileStore(folder: string, options: FileStoreOptions = {}): Harne
     claim: new FileClaims(scripts),
     journal: new FileJournals(scripts),
     images: new ImageFiles(own),
+    probe: () => writeProbe(own),
   };
+}
+
+/** Writes a file over the earlier one, as every other file is written. */
+async function writeProbe(folder: PrivateFolder): Promise<void> {
+  const partial = await folder.createPartial('probe');
+  await folder.within([], () => files.rename(partial, folder.path('probe')));
 }
 
 /**

@@ -33,6 +33,7 @@ export function runStoreConformance(): readonly StoresLaw[] {
     ...claimLaws,
     ...leaseLaws,
     ...deathLaws,
+    ...parkingLaws,
     ...endLaws,
     ...suspensionLaws,
     ...cancelLaws,
@@ -425,6 +426,63 @@ async function refusesAll(runs: RunStore, fence: RunFence): Promise<void> {
   await runs.release(fence);
 }
 
+const parkingLaws: readonly StoresLaw[] = [
+  storesLaw('a parked run is listed with its reason, and nobody claims it', async (stores) => {
+    const { runs } = stores;
+    const { run, fence } = await heldRun(stores);
+    const parked = await runs.park(fence, 'Workers died.');
+    deepStrictEqual([parked.state, parked.parked, parked.owner], ['suspended', 'Workers died.', undefined]);
+    deepStrictEqual(await runs.park(fence, 'Workers died.'), parked);
+    const other = (await heldRun(stores)).run;
+    strictEqual(await runs.claim(LEASE), undefined);
+    deepStrictEqual((await runs.list({ parked: true })).runs, [parked]);
+    deepStrictEqual((await runs.list({ parked: true, threadId: other.threadId })).runs, []);
+    await refuses(() => runs.finish(fence, { state: 'completed' }), StaleEpochError);
+    await refuses(() => runs.park({ ...fence, epoch: 7 }, 'x'), StaleEpochError);
+    strictEqual((await runs.get(run.runId))?.parked, 'Workers died.');
+  }),
+  storesLaw(
+    'resuming a parked run queues it as interrupted, without deaths; other runs do not change',
+    async (stores) => {
+      const { runs } = stores;
+      const { run, fence } = await heldRun(stores);
+      await runs.release(fence, { isDead: true });
+      const held = (await runs.claim(LEASE))!.run;
+      deepStrictEqual(await runs.resume(run.runId), held);
+      await runs.park({ runId: run.runId, epoch: 2 }, HOSTILE_TEXTS.join(''));
+      strictEqual((await runs.get(run.runId))?.parked, HOSTILE_TEXTS.join(''));
+      const queued = await runs.resume(run.runId);
+      deepStrictEqual(
+        [queued?.state, queued?.reason, queued?.parked, queued?.deaths],
+        ['queued', 'interrupted', undefined, undefined],
+      );
+      deepStrictEqual(await runs.resume(run.runId), queued);
+      strictEqual((await runs.claim(LEASE))?.run.epoch, 3);
+      strictEqual(await runs.resume('run_missing'), undefined);
+    },
+  ),
+  storesLaw('a parked run whose cancellation is requested is queued', async (stores) => {
+    const { runs } = stores;
+    const { run, fence } = await heldRun(stores);
+    await runs.park(fence, 'Workers died.');
+    const { state, parked, reason } = (await runs.requestCancel(run.runId))!;
+    deepStrictEqual([state, parked, reason], ['queued', undefined, 'interrupted']);
+  }),
+  storesLaw('a parked run that is claimed by its id is parked no more', async (stores) => {
+    const { runs } = stores;
+    const { run, fence } = await heldRun(stores);
+    await runs.park(fence, 'Workers died.');
+    const claimed = await runs.claim({ ...LEASE, runId: run.runId, evenSuspended: true });
+    deepStrictEqual([claimed?.run.parked, claimed?.run.reason], [undefined, 'interrupted']);
+  }),
+  storesLaw('a probe changes nothing that a reader sees', async (stores) => {
+    const { run } = await heldRun(stores);
+    await stores.runs.probe();
+    await stores.runs.probe();
+    deepStrictEqual((await stores.runs.list()).runs, [run]);
+  }),
+];
+
 const deathLaws: readonly StoresLaw[] = [
   storesLaw('a run counts the holders that died, and not those that released it', async (_, makeStores) => {
     const clock = new TestClock();
@@ -440,6 +498,29 @@ const deathLaws: readonly StoresLaw[] = [
     await runs.suspend({ runId, epoch: 4 }, [approvalDraft('apr_1')]);
     await threads.decide('apr_1', 'approve', 'ada');
     strictEqual(await claim(), undefined);
+  }),
+  storesLaw('progress of the holder ends the count of deaths; a stale holder makes none', async ({ runs }) => {
+    const { runId } = (await runs.create(runDraft({ claim: LEASE }))).run;
+    await runs.release({ runId, epoch: 1 }, { isDead: true });
+    await runs.claim(LEASE);
+    strictEqual((await runs.renew({ runId, epoch: 1 }, 1_000, { hasProgressed: true })).isHeld, false);
+    strictEqual((await runs.get(runId))?.deaths, 1);
+    strictEqual((await runs.renew({ runId, epoch: 2 }, 1_000)).isHeld, true);
+    strictEqual((await runs.get(runId))?.deaths, 1);
+    strictEqual((await runs.renew({ runId, epoch: 2 }, 1_000, { hasProgressed: true })).isHeld, true);
+    strictEqual((await runs.get(runId))?.deaths, undefined);
+  }),
+  storesLaw('an expired lease is no death for a claimer that has seen the store fail', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { runs } = await makeStores({ now: clock.now });
+    await runs.create(runDraft({ claim: { owner: 'a', leaseMs: 1_000 } }));
+    const claim = async (isAfterFault: boolean) => {
+      clock.nowMs += 2_000;
+      return (await runs.claim({ owner: 'b', leaseMs: 1_000, isAfterFault }))?.run;
+    };
+    const first = await claim(true);
+    deepStrictEqual([first?.deaths, first?.reason, first?.leftBy], [undefined, 'interrupted', 'a']);
+    strictEqual((await claim(false))?.deaths, 1);
   }),
 ];
 

@@ -119,7 +119,7 @@ const threadLaws: readonly StoresLaw[] = [
     const { threadId } = await threads.create({ principal: 'ada' });
     strictEqual(await threads.instructions(threadId), undefined);
     for (const system of [...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
-      const announced = { rules: 'r', tools: { add: 'h' } };
+      const announced = { rules: 'r', tools: { add: 'h' }, changes: 1 };
       const instructions = { agentId: 'a', model: 'm', carrier: 'tool', system, tools: '{}', announced };
       await threads.saveInstructions(threadId, instructions);
       deepStrictEqual(await threads.instructions(threadId), instructions);

@@ -48,6 +48,26 @@ describe.each(APIS)('a conversation that nears the model’s context window (%s)
     expect(response.status).toBe('completed');
   });
 
+  it('keeps the announcements of changes that still apply', async () => {
+    const scene = await openScene(api, [
+      { parts: [script('return 1')], usage: usage(1_900) },
+      { parts: [{ type: 'text', text: 'All of it.' }] },
+      { begins_anew: true, expect: ['All of it.'], parts: [{ type: 'text', text: 'Done.' }], usage: usage(100) },
+    ]);
+    const announcement = (content: string, announces: 'all' | 'changes'): OutputItem =>
+      ({ type: 'message', id: content, role: 'system', content, announces }) as const;
+    const history = [
+      announcement('Replaced.', 'changes'),
+      announcement('Whole.', 'all'),
+      announcement('New.', 'changes'),
+    ];
+    await play(openWorld(), scene, agent, { history });
+    expect(scene.server.violations).toEqual([]);
+    const last = JSON.stringify(scene.server.requests.at(-1));
+    expect(last).not.toContain('Replaced.');
+    expect(last).toMatch(/Whole\..*New\..*All of it\./u);
+  });
+
   it('keeps its summary for the next prompt, whose requests grow from there', async () => {
     const scene = await openScene(api, [
       { parts: [script('return 1')], usage: usage(1_900) },

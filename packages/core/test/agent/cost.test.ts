@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultAgents, defineAgent, runAgent, usageCost, type AgentInput } from '#core/agent/index.js';
+import { addUsage } from '#core/agent/run-account.js';
 import type { EventPayload } from '#core/protocol/index.js';
 import { scriptedModel, type Scenario } from '#core/providers/index.js';
 import { openWorld } from './running.js';
@@ -32,6 +33,16 @@ describe('the cost of tokens', () => {
     expect(usageCost({ ...beside, cache_read_tokens: 200 }, prices)).toBeCloseTo((800 + 20 + 4_000) / 1e6, 12);
     const within = { input_tokens: 1_000, output_tokens: 400, total_tokens: 1_400, reasoning_tokens: 300 };
     expect(usageCost(within, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
+  });
+
+  it('counts the tokens of other models at their own prices, also in a sum', () => {
+    const advice = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 };
+    const usage = { input_tokens: 3_000, output_tokens: 300, total_tokens: 3_300, by_model: { advisor: advice } };
+    const dear = { ...prices, models: { advisor: { input: 5, output: 50 } } };
+    const once = (2_000 + 2_000 + 5_000 + 5_000) / 1e6;
+    expect(usageCost(usage, dear)).toBeCloseTo(once, 12);
+    expect(usageCost(usage, prices)).toBeCloseTo((3_000 + 3_000) / 1e6, 12);
+    expect(usageCost(addUsage(usage, usage)!, dear)).toBeCloseTo(2 * once, 12);
   });
 
   it('is computed without a total too', () => {

@@ -51,6 +51,15 @@ test('the billed tokens are those of all iterations, and the last message has th
     total_tokens: 207_520,
     context_tokens: 24_010,
   });
+  const ofModels = [
+    iteration('message', 10, 1),
+    { ...iteration('advisor_message', 20, 2), model: 'claude-opus-4-7' },
+    { ...iteration('advisor_message', 30, 3), model: 'claude-opus-4-7' },
+  ];
+  expect(messagesUsage({ input_tokens: 10, output_tokens: 1, iterations: ofModels })).toMatchObject({
+    input_tokens: 60,
+    by_model: { 'claude-opus-4-7': { input_tokens: 50, output_tokens: 5, total_tokens: 75 } },
+  });
   expect(messagesUsage({ input_tokens: 3, output_tokens: 4 })).not.toHaveProperty('context_tokens');
 });
 

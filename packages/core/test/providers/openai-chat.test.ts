@@ -250,6 +250,22 @@ describe('OpenAI Chat Completions', () => {
     expect(itemsOf(response, 'message')[0]).toMatchObject({ content: 'ab', annotations: [{ url: '1' }, { url: '2' }] });
   });
 
+  test('citations, search results and moderation of an answer stay with its message, once', async () => {
+    const about = { citations: ['u1', 'u2'], search_results: [{ url: 'u1' }], moderation: { flagged: false } };
+    const { response } = await read(
+      { ...chunk({ content: 'a' }), citations: ['u1'] },
+      { ...chunk({ content: 'b' }), ...about },
+      { ...stop('stop'), ...about },
+    );
+    expect(itemsOf(response, 'message')[0]).toMatchObject({ content: 'ab', ...about });
+  });
+
+  test('images that a model made are not those of a user', async () => {
+    const images = [{ type: 'image_url', image_url: { url: 'data:,' } }];
+    const { response } = await read(chunk({ content: 'a', images }), stop('stop'));
+    expect(itemsOf(response, 'message')[0]).toMatchObject({ native_images: images });
+  });
+
   test('only the first of several choices is read', async () => {
     const other = { index: 1, delta: { content: 'other' }, finish_reason: 'length' };
     const first = { index: 0, delta: { content: 'said' }, finish_reason: 'stop' };

@@ -393,7 +393,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
       const talk = new Talk(asked, { tools: [GET_WEATHER], reasoningEffort: 'low' });
       const [call] = callsOf(await talk.say(user('Go')));
       await talk.say(output(call!, '4'));
-      return talk.conversation.map((item) => ({ ...item, id: '', answer_id: '' }));
+      return talk.conversation.map((item) => ({ ...item, id: '', answer_id: '', service: '' }));
     };
     expect(await run(model)).toEqual(await run(provider));
     expect(model.violations).toEqual([]);

@@ -108,10 +108,16 @@ describe('Responses: reasoning', () => {
   });
 
   test('ids go back where the service stores answers', async () => {
-    const { input, store } = await responsesOf(talk, { store: true });
+    const stored = talk.map((item) => ({ ...item, stored: true }));
+    const { input, store } = await responsesOf(stored, { store: true });
     expect(store).toBe(true);
     expect(input).toContainEqual(expect.objectContaining({ id: 'fc_1' }));
     expect(input).toContainEqual(expect.objectContaining({ id: 'msg_1', phase: 'commentary' }));
+  });
+
+  test('answers of before the service stored them go back without ids', async () => {
+    const { input } = await responsesOf(talk, { store: true });
+    expect(JSON.stringify(input)).not.toMatch(/msg_1|fc_1|rs_1/u);
   });
 });
 
@@ -211,4 +217,96 @@ test('Messages: the encoder alone wraps arguments too', async () => {
   const conversation = [user('Go'), call('anthropic-messages', '[1]'), output({ call_id: 'call_1' }, 'Wrong.')];
   const { messages } = encodeMessages(await createPrompt('anthropic-messages', 'any', { conversation }));
   expect(messages[1]).toMatchObject({ content: [{ input: { invalid_arguments: '[1]' } }] });
+});
+
+describe('an answer of another service', () => {
+  /** Two providers of one format, and the requests that the second one sends after an answer of the first one. */
+  async function echoed(api: ProviderApi, answer: object, baseUrl: string) {
+    const first = createProvider(api, {
+      model: 'any',
+      baseUrl: 'https://one.example/v1',
+      environment: {},
+      fetch: async () => Response.json(answer),
+    });
+    const { output_items: items } = await ask(first, { conversation: [user('Go')], tools: [GET_WEATHER] });
+    const results = items.flatMap((item) => (item.type === 'function_call' ? [output(item, 'x')] : []));
+    return sentBy(api, { conversation: [user('Go'), ...items, ...results], tools: [GET_WEATHER] }, { baseUrl });
+  }
+
+  const ANSWERS: Readonly<Record<ProviderApi, object>> = {
+    'openai-responses': {
+      id: 'resp_1',
+      status: 'completed',
+      output: [
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'OWN' },
+        { type: 'x_search_call', id: 'OWN', status: 'completed' },
+        { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'getWeather', arguments: '{}', namespace: 'OWN' },
+      ],
+    },
+    'openai-chat': {
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          message: {
+            role: 'assistant',
+            reasoning_content: 'OWN',
+            reasoning_details: [{ type: 'reasoning.encrypted', data: 'OWN' }],
+            tool_calls: [
+              {
+                id: 'call_1',
+                type: 'function',
+                function: { name: 'getWeather', arguments: '{}' },
+                extra_content: { google: { thought_signature: 'OWN' } },
+              },
+            ],
+          },
+        },
+      ],
+    },
+    'anthropic-messages': {
+      type: 'message',
+      role: 'assistant',
+      stop_reason: 'tool_use',
+      content: [
+        { type: 'thinking', thinking: 'Hm.', signature: 'OWN' },
+        { type: 'server_tool_use', id: 'OWN', name: 'web_search', input: {} },
+        { type: 'web_search_tool_result', tool_use_id: 'OWN', content: [] },
+        { type: 'tool_use', id: 'call_1', name: 'getWeather', input: {} },
+      ],
+    },
+  };
+
+  test.each(APIS)('%s: goes back without the members that only this service reads', async (api) => {
+    expect(await echoed(api, ANSWERS[api], 'https://one.example/v1')).toContain('OWN');
+    const sent = await echoed(api, ANSWERS[api], 'https://two.example/v1');
+    expect(sent).not.toContain('OWN');
+    expect(sent).toContain('getWeather');
+    expect(sent).toContain('call_1');
+  });
+
+  test.each([
+    ['gemini-3-pro', 'https://generativelanguage.googleapis.com/v1beta/openai', true],
+    ['google/gemini-3.1-flash', 'https://aiplatform.googleapis.com/v1', true],
+    ['gemini-2.5-flash', 'https://generativelanguage.googleapis.com/v1beta/openai', false],
+    ['gemini-3-pro', 'https://two.example/v1', false],
+  ])(
+    '%s at %s: the first call of another model carries the signature for such calls: %s',
+    async (model, baseUrl, has) => {
+      const calls = [call('openai-chat', '{}'), call('openai-chat', '{}', { id: 'd', call_id: 'call_2' })];
+      const results = [output({ call_id: 'call_1' }, 'x'), output({ call_id: 'call_2' }, 'y')];
+      const conversation = [user('Go'), ...calls, ...results];
+      const sent = await sentBy('openai-chat', { conversation, tools: [GET_WEATHER] }, { model, baseUrl });
+      expect(sent.split('skip_thought_signature_validator')).toHaveLength(has ? 2 : 1);
+    },
+  );
+
+  test('the signature of a call of Gemini itself goes back', async () => {
+    const own = { extra_content: { google: { thought_signature: 'OWN' } } };
+    const conversation = [user('Go'), call('openai-chat', '{}', own), output({ call_id: 'call_1' }, 'x')];
+    const at = { model: 'gemini-3-pro', baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' };
+    const sent = await sentBy('openai-chat', { conversation, tools: [GET_WEATHER] }, at);
+    expect(sent).toContain('OWN');
+    expect(sent).not.toContain('skip_thought');
+  });
 });

@@ -11,11 +11,11 @@ import { ConnectError, openClient } from './open-client.js';
 import { thrownMessage, oneLine } from './readable.js';
 
 /**
- * `waiting`: the connection retries shortly. `failed`: only a call or `reconnect` retries.
+ * `idle`: the connection is opened when it is first needed. `waiting`: the connection retries shortly. `failed`: only a call or `reconnect` retries.
  *
- * connecting → connected → (the server ends) waiting → connecting …; after too many failures in a row → failed.
+ * idle → connecting → connected → (the server ends) waiting → connecting …; after too many failures in a row → failed.
  */
-export type ConnectionState = 'connecting' | 'connected' | 'waiting' | 'failed' | 'closed';
+export type ConnectionState = 'idle' | 'connecting' | 'connected' | 'waiting' | 'failed' | 'closed';
 
 export interface ConnectionOptions {
   readonly handlers: InboundHandlers;
@@ -32,6 +32,8 @@ export interface ListedTools extends ListedItems {
   /** Tools that are not in the list, because they could not be read. */
   readonly skipped?: readonly SkippedTool[] | undefined;
   readonly notes?: readonly ToolNotes[] | undefined;
+  /** Whether the server declares resources. */
+  readonly hasResources?: boolean | undefined;
 }
 
 export interface ConnectionListener {
@@ -74,7 +76,7 @@ export class ServerConnection {
   readonly #backoff: Backoff;
   readonly #closing = new AbortController();
   readonly #logLimit = new LogLimit();
-  #state: ConnectionState = 'connecting';
+  #state: ConnectionState = 'idle';
   #problem: string | undefined;
   #client: Client | undefined;
   #opening: Promise<Client> | undefined;
@@ -117,9 +119,9 @@ export class ServerConnection {
     return this.#client?.getNegotiatedProtocolVersion();
   }
 
-  /** Connects to the server. Resolves even if the server cannot be reached. */
+  /** Connects to the server, and reads its tools. Resolves even if the server cannot be reached. */
   async start(): Promise<void> {
-    await this.#open().catch(() => {});
+    await (this.#opening ?? this.#open()).catch(() => {});
   }
 
   /** Connects again at once if there is no connection. */
@@ -306,11 +308,12 @@ export class ServerConnection {
 
   async #refresh(client: Client): Promise<void> {
     const { connectTimeoutMs: timeoutMs } = this.#options;
-    const hasTools = client.getServerCapabilities()?.tools !== undefined;
-    const listed: ListedItems = hasTools
-      ? await listPages(client, { method: 'tools/list', member: 'tools', maxItems: MAX_TOOLS, timeoutMs })
-      : { items: [], incomplete: undefined };
-    await this.#listener.onTools(listed);
+    const { tools, resources } = client.getServerCapabilities() ?? {};
+    const listed: ListedItems =
+      tools !== undefined
+        ? await listPages(client, { method: 'tools/list', member: 'tools', maxItems: MAX_TOOLS, timeoutMs })
+        : { items: [], incomplete: undefined };
+    await this.#listener.onTools({ ...listed, hasResources: resources !== undefined });
   }
 }
 

@@ -19,7 +19,8 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       inputSchema: z.object({ query: z.string(), limit: z.number().int().min(1).max(50).optional() }),
       annotations: READS,
     },
-    ({ query, limit }) => {
+    async ({ query, limit }) => {
+      await services.ready?.();
       const found = catalog().search(query, limit === undefined ? {} : { limit });
       const lines = found.map(({ name, description }) => `${name}: ${description}`);
       const missing = services.notices?.() ?? [];
@@ -34,7 +35,8 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
       annotations: READS,
     },
-    ({ names }) => {
+    async ({ names }) => {
+      await services.ready?.();
       const described = names.map((name) => catalog().describe(name));
       const texts = names.map((name, index) => described[index] ?? catalog().explainMissing(name, 'search_tools'));
       return textResult([...texts, ...(described.includes(undefined) ? (services.notices?.() ?? []) : [])].join('\n'));

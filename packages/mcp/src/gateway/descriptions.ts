@@ -17,22 +17,33 @@ const GUIDE = [
 const SEARCH =
   'Search first: `search_tools` finds the names of tools by words, and `describe_tools` returns their declarations. Do not guess names or arguments.';
 
-/** The description of `run_script`: the declarations of all tools if they fit, otherwise the way to find them. */
-export function scriptDescription(harness: Harness): string {
+/**
+ * The description of `run_script`: the declarations of all tools if they fit, otherwise the way to find them. A client
+ * may keep it, so it says if tools are missing (`isComplete` is false).
+ */
+export function scriptDescription(harness: Harness, isComplete = true): string {
+  const room = MAX_DESCRIPTION - (isComplete ? 0 : MISSING.length);
+  const end = isComplete ? '' : MISSING;
   const whole = harness.instructions({ carrier: 'tool', tokenBudget: MAX_DESCRIPTION });
   const names = toolNames(harness);
-  if (whole.length <= MAX_DESCRIPTION && names.every((name) => whole.includes(lastPart(name)))) return whole;
-  return `${GUIDE}\n\n${SEARCH}\n\n${namespaces(names, MAX_DESCRIPTION - GUIDE.length - SEARCH.length - 4)}`;
+  const isWhole = whole.length <= room && names.every((name) => whole.includes(lastPart(name)));
+  if (isWhole && (isComplete || names.length > 0)) return `${whole}${end}`;
+  if (names.length === 0) return `${GUIDE}\n\n${SEARCH}${end}`;
+  return `${GUIDE}\n\n${SEARCH}\n\n${namespaces(names, room - GUIDE.length - SEARCH.length - 4)}${end}`;
 }
 
+/** The end of a description while tools are missing. */
+const MISSING = '\n\nTools are missing. `search_tools` finds those that come later, and says why others are missing.';
+
 /** The instructions that a client receives when it connects. */
-export function connectInstructions(harness: Harness): string {
+export function connectInstructions(harness: Harness, isComplete = true): string {
   const start =
     'Act by writing TypeScript for `run_script`: one script makes many calls, and returns only what you need.';
   const end =
     'If a script waits for a decision of the user, call `resume_script` with its `scriptId` after the user has decided.';
-  const room = MAX_DESCRIPTION - start.length - SEARCH.length - end.length - 6;
-  return [start, SEARCH, end, namespaces(toolNames(harness), room)].join('\n\n');
+  const missing = isComplete ? '' : MISSING;
+  const room = MAX_DESCRIPTION - start.length - SEARCH.length - end.length - missing.length - 6;
+  return `${[start, SEARCH, end, namespaces(toolNames(harness), room)].join('\n\n')}${missing}`;
 }
 
 /** The number of tools, and the namespaces with the most tools, each whole, as far as they fit. */

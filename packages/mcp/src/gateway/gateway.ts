@@ -80,17 +80,22 @@ class HarnessGateway {
     const { stateKey = randomBytes(32) } = options;
     this.#options = options;
     this.#state = createRequestStateCodec<PendingState>({ key: stateKey, ttlSeconds: STATE_LIFE_SECONDS });
-    this.#instructions = scriptDescription(options.harness);
-    this.#connectInstructions = connectInstructions(options.harness);
+    this.#instructions = scriptDescription(options.harness, this.#isComplete());
+    this.#connectInstructions = connectInstructions(options.harness, this.#isComplete());
   }
 
   refresh(): void {
     const { harness } = this.#options;
-    this.#connectInstructions = connectInstructions(harness);
-    const now = scriptDescription(harness);
+    this.#connectInstructions = connectInstructions(harness, this.#isComplete());
+    const now = scriptDescription(harness, this.#isComplete());
     if (now === this.#instructions) return;
     this.#instructions = now;
     for (const listener of this.#listeners) listener(now);
+  }
+
+  /** Whether no tools are missing. */
+  #isComplete(): boolean {
+    return (this.#options.notices?.() ?? []).length === 0;
   }
 
   /** A server for one request or connection of a caller. */

@@ -88,13 +88,16 @@ function report(text: string): CallToolResult {
 }
 
 /** Runs or resumes a script as the work of a call: with its signal and its progress. */
-function running(
-  { principal, app, progressMs }: GatewayServices,
+async function running(
+  { principal, app, progressMs, ready }: GatewayServices,
   ctx: ServerContext,
   run: (options: ResumeOptions) => Promise<Outcome>,
 ): Promise<Outcome> {
   const owner = { ...(principal === undefined ? {} : { principal }), ...(app === undefined ? {} : { app }) };
-  return withProgress(ctx, progressMs, (onEvent) => run({ signal: ctx.mcpReq.signal, onEvent, ...owner }));
+  return withProgress(ctx, progressMs, async (onEvent) => {
+    await ready?.();
+    return run({ signal: ctx.mcpReq.signal, onEvent, ...owner });
+  });
 }
 
 /**

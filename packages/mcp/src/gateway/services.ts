@@ -31,6 +31,11 @@ export interface GatewayOptions {
    * look for tools, and after a script that names an unknown tool.
    */
   readonly notices?: (() => readonly string[]) | undefined;
+  /**
+   * Awaited before tools are searched or described and before scripts run, for example with `McpServers.ready`, so that
+   * the gateway itself can be served before its tools are complete.
+   */
+  readonly ready?: (() => Promise<void>) | undefined;
   /** Loads the bytes of images that tools return without data, for example with `McpServers.loadImage`. */
   readonly loadImage?: ((image: ImagePart) => Promise<{ bytes: Uint8Array }>) | undefined;
   /**

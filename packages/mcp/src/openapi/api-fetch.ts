@@ -40,10 +40,8 @@ export async function apiFetch(request: ApiRequest, options: ApiFetchOptions): P
   }
 }
 
-async function send(
-  { url, method, headers, body }: ApiRequest,
-  { origin, headers: configured, timeoutMs, maxBytes, signal }: ApiFetchOptions,
-): Promise<ApiAnswer> {
+async function send({ url, method, headers, body }: ApiRequest, options: ApiFetchOptions): Promise<ApiAnswer> {
+  const { origin, timeoutMs, maxBytes, signal } = options;
   const { AddressGuard, ACCEPTED_CODINGS, readBody, sendRequest, WEB_LIMITS } =
     await import('@toolscript/tools/internal');
   const isNamed = url.origin === origin;
@@ -51,12 +49,21 @@ async function send(
   if (!isNamed && url.protocol !== 'https:') throw new Error(`it redirects to ${url.origin}, which is not https`);
   const limits = { ...WEB_LIMITS, timeoutMs, maxBytes, maxTransferBytes: maxBytes };
   const guard = new AddressGuard(isNamed ? { allow: [url.hostname.replaceAll(/[[\]]/gu, '')] } : {});
-  const accepted = { accept: 'application/json, */*;q=0.5', 'accept-encoding': ACCEPTED_CODINGS };
-  // defence: openapi-credentials-stay-at-their-origin
-  const own = isNamed ? { ...headers, ...lowerCase(configured) } : {};
-  const answer = await sendRequest({ url, method, headers: { ...accepted, ...own }, body }, { guard, limits }, signal);
+  const sent = { ...requestHeaders({ url, headers }, options), 'accept-encoding': ACCEPTED_CODINGS };
+  const answer = await sendRequest({ url, method, headers: sent, body }, { guard, limits }, signal);
   const bytes = await readBody(answer, url, limits, signal);
   return { status: answer.statusCode ?? 0, headers: answer.headers, bytes };
+}
+
+/** The headers of a request: another origin gets neither those of the call nor those of the configuration. */
+export function requestHeaders(
+  { url, headers }: Pick<ApiRequest, 'url' | 'headers'>,
+  { origin, headers: configured }: Pick<ApiFetchOptions, 'origin' | 'headers'>,
+): Record<string, string> {
+  const accept = 'application/json, */*;q=0.5';
+  // defence: openapi-credentials-stay-at-their-origin
+  if (url.origin !== origin) return { accept };
+  return { accept, ...lowerCase(headers), ...lowerCase(configured) };
 }
 
 /** With names in lower case, so that a configured header replaces the same one of a call. */

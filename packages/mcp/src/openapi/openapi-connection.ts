@@ -11,6 +11,8 @@ import { ConnectError } from '../connection/open-client.js';
 import { thrownMessage } from '../connection/readable.js';
 import type { OpenApi } from './open-api.js';
 
+const NOT_CONNECTED = { reason: 'not-connected' };
+
 /** The API of an OpenAPI document, as a connection. The code that reads documents is loaded with the first one. */
 export class OpenApiConnection implements ToolConnection {
   readonly client = undefined;
@@ -19,7 +21,7 @@ export class OpenApiConnection implements ToolConnection {
   readonly #listener: ConnectionListener;
   readonly #backoff: Backoff;
   readonly #closing = new AbortController();
-  #state: ConnectionState = 'connecting';
+  #state: ConnectionState = 'idle';
   #problem: string | undefined;
   #api: OpenApi | undefined;
   #opening: Promise<void> | undefined;
@@ -60,13 +62,14 @@ export class OpenApiConnection implements ToolConnection {
     await this.start();
   }
 
-  callTool(
+  async callTool(
     { name }: { readonly name: string },
     input: Record<string, unknown>,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<unknown> {
-    // A call has a tool, so the document was read.
-    return this.#api!.call(name, input, { timeoutMs: this.#options.callTimeoutMs, signal });
+    await this.start();
+    if (this.#api === undefined) throw new ToolCallError('ToolExecutionError', this.#problem ?? '', NOT_CONNECTED);
+    return this.#api.call(name, input, { timeoutMs: this.#options.callTimeoutMs, signal });
   }
 
   read(): Promise<never> {
@@ -92,7 +95,8 @@ export class OpenApiConnection implements ToolConnection {
       const { name, transport } = this.#config;
       const api = await openApi(name, transport, { timeoutMs, signal: this.#closing.signal });
       this.#api = api;
-      await this.#listener.onTools(api);
+      const { items, skipped, notes, incomplete } = api;
+      await this.#listener.onTools({ items, skipped, notes, incomplete });
       this.#setState('connected', undefined);
     } catch (error) {
       this.#api = undefined;

@@ -62,7 +62,7 @@ export function readOperations({ content }: ApiDocument, base: URL): ReadOperati
       if (problems.size > 0)
         notes.push({
           name,
-          notes: [...problems].map((problem) => oneLine(`Some of it accepts any value: ${problem}.`, 300)),
+          notes: [...problems].map((problem) => oneLine(`It is declared incompletely: ${problem}.`, 300)),
         });
     } catch (error) {
       skipped.push({ name, reason: oneLine(thrownMessage(error), 300) });

@@ -77,7 +77,7 @@ function readParameter(given: unknown, { schemas }: ParameterContext): Omit<Para
   return {
     name,
     place: place as Place,
-    schema: described(isRecord(media) ? media['schema'] : more['schema'], more['description']),
+    schema: parameterSchema(isRecord(media) ? media['schema'] : schemas.resolve(more['schema']), more['description']),
     isRequired: required === true || place === 'path',
     style: effective,
     explode: typeof explode === 'boolean' ? explode : effective === 'form' || effective === 'deepObject',
@@ -91,8 +91,11 @@ function isUsed({ name, place }: Pick<Parameter, 'name' | 'place'>, path: string
   return place !== 'path' || path.includes(`{${name}}`);
 }
 
-function described(schema: unknown, description: unknown): unknown {
-  const known = isRecord(schema) ? schema : {};
+function parameterSchema(schema: unknown, description: unknown): unknown {
+  const given = isRecord(schema) ? schema : {};
+  // A result has integers of 64 bits as text, which the next call then passes.
+  const isLong = given['type'] === 'integer' && given['format'] === 'int64';
+  const known = isLong ? { ...given, type: ['integer', 'string'] } : given;
   return typeof description === 'string' && description !== ''
     ? { ...known, description: oneLine(description, 500) }
     : known;

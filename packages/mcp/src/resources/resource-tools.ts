@@ -103,10 +103,10 @@ function readTool(servers: Servers): Tool {
   });
 }
 
-/** The connected servers that declare resources. */
+/** The servers that declare resources, except those that cannot be reached. */
 function withResources(servers: Servers): McpServer[] {
   return [...servers.values()].filter(
-    ({ connection }) => connection.client?.getServerCapabilities()?.resources !== undefined,
+    ({ hasResources, connection: { client, state } }) => hasResources && (client !== undefined || state === 'idle'),
   );
 }
 

@@ -7,12 +7,14 @@ import {
   type ListedTools,
   type ToolConnection,
 } from '../connection/connection.js';
+import { oneLine, thrownMessage } from '../connection/readable.js';
 import { finishLogin } from '../login/finish-login.js';
 import { OpenApiConnection } from '../openapi/openapi-connection.js';
 import { readDefinitions, type SkippedTool, type ToolDefinition, type ToolNotes } from '../tools/definition.js';
 import type { ImageCache } from '../tools/image-cache.js';
 import { serverTools } from '../tools/server-tools.js';
 import { TrustReview, type TrustOptions, type UntrustedTool } from '../trust/review.js';
+import type { CatalogueStore } from './catalogue.js';
 import type { McpEvent, McpServerStatus } from './options.js';
 
 export interface McpServerOptions {
@@ -20,10 +22,13 @@ export interface McpServerOptions {
   readonly connection: ConnectionOptions;
   readonly trust: TrustOptions;
   readonly images: ImageCache;
+  readonly catalogue: CatalogueStore | undefined;
   readonly emit: (event: McpEvent) => void;
   /** Called when the tools for scripts have changed. */
   readonly onTools: () => void;
 }
+
+const MAX_LOG_TEXT = 500;
 
 /** One server: its connection, the tools that it offers, the untrusted ones among them, and the tools for scripts. */
 export class McpServer {
@@ -40,6 +45,7 @@ export class McpServer {
   };
   #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
+  #storing: Promise<void> | undefined;
   #madeTools: ReturnType<typeof serverTools> = { tools: [], skipped: [], notes: [] };
 
   constructor(config: ServerConfig, options: McpServerOptions) {
@@ -48,7 +54,10 @@ export class McpServer {
     this.#options = options;
     this.#review = new TrustReview(config, options.trust);
     this.connection = connectionTo(config, options.connection, {
-      onTools: (listed) => this.#take(listed),
+      onTools: async (listed) => {
+        await this.#take(listed);
+        this.#storing = this.#store(listed);
+      },
       onState: (state, problem) =>
         options.emit({ type: 'state', server: config.name, state, ...(problem === undefined ? {} : { problem }) }),
       onLog: (level, text) => options.emit({ type: 'log', server: config.name, level, text }),
@@ -64,10 +73,23 @@ export class McpServer {
     return this.#hasResources;
   }
 
+  /** Offers the tools that the server listed last, before it starts. Returns whether any are known. */
+  async offerStored(): Promise<boolean> {
+    const stored = await this.#options.catalogue?.read(this.#config).catch((error: unknown) => this.#log(error));
+    if (stored !== undefined) await this.#take(stored);
+    return stored !== undefined;
+  }
+
   /** Completes a login, and connects. `address`: the address to which the browser was redirected. */
   async finishLogin(address: string | URL): Promise<void> {
     await finishLogin(this.#config, this.#options.connection.authProvider, address);
     await this.connection.reconnect();
+  }
+
+  /** Ends the connection. Resolves when the tools of the server are stored. */
+  async close(): Promise<void> {
+    await this.connection.close();
+    await this.#storing;
   }
 
   /** Trusts tools that were held back, if they have not changed since the user saw them. */
@@ -93,9 +115,18 @@ export class McpServer {
     };
   }
 
-  async #take({ items, incomplete, skipped: unread = [], notes = [] }: ListedTools): Promise<void> {
+  async #store(listed: ListedTools): Promise<void> {
+    await this.#options.catalogue?.write(this.#config, listed).catch((error: unknown) => this.#log(error));
+  }
+
+  #log(error: unknown): undefined {
+    const text = oneLine(thrownMessage(error), MAX_LOG_TEXT);
+    this.#options.emit({ type: 'log', server: this.name, level: 'warning', text });
+  }
+
+  async #take({ items, incomplete, skipped: unread = [], notes = [], hasResources }: ListedTools): Promise<void> {
     const { tools, skipped } = readDefinitions(items);
-    this.#hasResources ||= this.connection.client?.getServerCapabilities()?.resources !== undefined;
+    this.#hasResources ||= hasResources === true;
     this.#offeredTools = tools;
     this.#listing = { skipped: [...unread, ...skipped], notes, incomplete };
     await this.#offer();

@@ -30,6 +30,11 @@ export interface McpServers {
    */
   notices(): readonly string[];
   /**
+   * Starts the servers whose tools are known from an earlier connection, and waits for those whose tools are not known,
+   * at most `waitMs`, in ms. For a host that has waited for nothing, before it needs the tools.
+   */
+  ready(waitMs: number): Promise<void>;
+  /**
    * Trusts held-back tools in the versions that `status` or an event has shown, and makes these tools available. A tool
    * that the server has changed in the meantime stays held back.
    */
@@ -93,6 +98,7 @@ class ConnectedServers implements McpServers {
           connection: connectionOptions(config, options),
           trust,
           images: this.#images,
+          catalogue: options.catalogue,
           emit: (event) => this.#emit(event),
           onTools: () => this.#toolsChanged(config.name),
         }),
@@ -106,8 +112,21 @@ class ConnectedServers implements McpServers {
     const { waitMs, signal } = this.#options;
     signal?.addEventListener('abort', () => void this.close(), { once: true });
     if (signal?.aborted === true) await this.close();
-    const started = Promise.all([...this.#servers.values()].map(({ connection }) => connection.start()));
-    await (waitMs === undefined ? started : Promise.race([started, sleep(waitMs, undefined, { ref: false })]));
+    const servers = [...this.#servers.values()];
+    const isKnown = await Promise.all(servers.map((server) => server.offerStored()));
+    await connected(
+      servers.filter((_, index) => !isKnown[index]),
+      waitMs,
+    );
+  }
+
+  async ready(waitMs: number): Promise<void> {
+    const servers = [...this.#servers.values()];
+    for (const { connection } of servers) if (connection.state === 'idle') void connection.start();
+    await connected(
+      servers.filter(({ tools, connection: { state } }) => state === 'connecting' && tools.length === 0),
+      waitMs,
+    );
   }
 
   attach(harness: AttachableHarness): () => void {
@@ -154,7 +173,7 @@ class ConnectedServers implements McpServers {
   async #end(): Promise<void> {
     for (const attachment of this.#attachments) attachment.end();
     this.#attachments.clear();
-    await Promise.all([...this.#servers.values()].map(({ connection }) => connection.close()));
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
   #tools(): readonly Tool[] {
@@ -197,6 +216,16 @@ class ConnectedServers implements McpServers {
       // The listener's error is a mistake of the host.
     }
   }
+}
+
+/** Starts servers, and resolves when each has connected or failed, or after `waitMs`. */
+async function connected(servers: readonly McpServer[], waitMs: number | undefined): Promise<void> {
+  const started = Promise.all(servers.map(({ connection }) => connection.start()));
+  const end = new AbortController();
+  const late = waitMs === undefined ? started : sleep(waitMs, undefined, { ref: false, signal: end.signal });
+  await Promise.race([started, late]);
+  late.catch(() => {});
+  end.abort();
 }
 
 function connectionOptions(config: ServerConfig, options: McpOptions) {

@@ -6,6 +6,7 @@ import type { ConnectionState } from '../connection/connection.js';
 import type { SkippedTool, ToolNotes } from '../tools/definition.js';
 import type { TrustRequest, UntrustedTool } from '../trust/review.js';
 import type { TrustStore } from '../trust/trust-store.js';
+import type { CatalogueStore } from './catalogue.js';
 
 /** All options may be omitted. */
 export interface McpOptions extends InboundHandlers {
@@ -38,6 +39,11 @@ export interface McpOptions extends InboundHandlers {
    * has connected. Default: until each server is connected or has failed.
    */
   readonly waitMs?: number | undefined;
+  /**
+   * Stores the tools of servers: `fileCatalogue(…)`. With it, a server whose tools are stored offers them at once, and
+   * starts when one of them is called, or with `McpServers.ready`. Default: every server starts at once.
+   */
+  readonly catalogue?: CatalogueStore | undefined;
   /** Ends the connections when the signal aborts, even while they are being opened. */
   readonly signal?: AbortSignal | undefined;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */

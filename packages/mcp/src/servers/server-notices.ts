@@ -18,8 +18,9 @@ export function serverNotices(
     .flatMap((notice) => (notice === undefined ? [] : [oneLine(notice, MAX_NOTICE_LENGTH)]));
 }
 
-function stateNotice({ name, state, problem }: McpServerStatus): string | undefined {
-  if (state === 'connected') return undefined;
+function stateNotice({ name, state, problem, tools }: McpServerStatus): string | undefined {
+  const isKnown = state === 'connecting' && tools.length > 0;
+  if (state === 'connected' || state === 'idle' || isKnown) return undefined;
   if (state === 'connecting' || problem === undefined)
     return `The MCP server "${name}" is still connecting, so its tools may be missing. Search again in a few seconds.`;
   return problem;

@@ -10,6 +10,7 @@ import {
   RunCleaner,
   RunProjector,
   RunWorker,
+  StoreProbe,
   type Projection,
 } from '@toolscript/service';
 import { OpenStreams } from './open-streams.js';
@@ -46,9 +47,11 @@ export function openService(
   const metrics = new ServiceMetrics({ stores, log, copiedBy, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
+  const probe = new StoreProbe({ stores, log, scripts });
   const common = { stores, log, scripts, projection, onFault };
   const settings = {
     ...common,
+    probe,
     agents,
     owner,
     size: workers,
@@ -64,6 +67,7 @@ export function openService(
     log,
     projection,
     scripts,
+    probe,
     agents,
     worker,
     workspace,

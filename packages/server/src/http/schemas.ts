@@ -115,8 +115,13 @@ export const RunSchema = RunSummarySchema.extend({
   createdAt: z.number(),
   updatedAt: z.number(),
   cancelRequestedAt: z.number().optional(),
+  /** The reason why the run does not continue until an operator acts. */
+  stuck: z.string().optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
+
+/** A run with its owner, for operators. */
+export const StuckRunSchema = RunSchema.extend({ principal: z.string() });
 
 /** A stored approval, including the members of its request. */
 export const ApprovalSchema = ApprovalRequestSchema.extend(
@@ -207,6 +212,7 @@ export const AuditEntrySchema = z.looseObject({
     'call_ended',
     'run_submitted',
     'run_cancelled',
+    'run_resumed',
     'thread_renamed',
     'thread_deleted',
     'file_deleted',

@@ -1,6 +1,6 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { AccessLimits, AuditStore, RememberedRules } from '../access/index.js';
-import type { AgentDirectory, RunWorker } from '@toolscript/service';
+import type { AgentDirectory, RunWorker, StoreProbe } from '@toolscript/service';
 import type { Projection } from '@toolscript/service';
 import type { ServiceMetrics } from '../observability/index.js';
 import type { OpenStreams } from './open-streams.js';
@@ -11,6 +11,7 @@ export interface Service {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   readonly scripts: HarnessStore;
+  readonly probe: StoreProbe;
   readonly projection: Projection | undefined;
   readonly agents: AgentDirectory;
   /** Undefined: only other processes execute runs. */

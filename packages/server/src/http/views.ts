@@ -25,7 +25,7 @@ export function itemSummary(item: OutputItem): OutputItem {
 }
 
 export function runView(run: Run) {
-  const { runId, turnId, threadId, state, options, createdAt, updatedAt, cancelRequestedAt, error } = run;
+  const { runId, turnId, threadId, state, options, createdAt, updatedAt, cancelRequestedAt, parked, error } = run;
   const { agentId } = options as { agentId?: string | undefined };
   return {
     runId,
@@ -36,6 +36,7 @@ export function runView(run: Run) {
     updatedAt,
     agentId,
     cancelRequestedAt,
+    stuck: parked,
     error,
   };
 }

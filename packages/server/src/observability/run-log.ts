@@ -51,6 +51,7 @@ export class LoggedRun implements RunObserver {
     const ms = Math.round(performance.now() - this.#startedAt);
     if (how === 'lost' || how === 'write-failed') return this.#log.warn({ cause: how, ms }, 'run abandoned');
     if (how === 'draining') return this.#log.info({ ms }, 'run queued again');
+    if (how === 'parked') return this.#log.warn({ ms }, 'run parked; resume or cancel it');
     this.#log.info({ state: how, ms }, 'run ended or suspended');
   }
 

@@ -22,7 +22,7 @@ const WAIT_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400, 604_800];
 
 const WRITE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-const ABANDONED = ['draining', 'lost', 'write-failed'] as const;
+const ABANDONED = ['draining', 'lost', 'write-failed', 'parked'] as const;
 
 /** The metrics of this process's runs. No label contains text of users, models or scripts. */
 export class RunMetrics {
@@ -176,6 +176,7 @@ class MeasuredRun implements RunObserver {
       case 'lost':
       case 'write-failed':
       case 'draining':
+      case 'parked':
         return this.#metrics.lost.inc({ cause: how });
       case 'suspended':
         return;

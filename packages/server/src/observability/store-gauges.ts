@@ -1,14 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_PAGE } from '@toolscript/core/ports';
-import type {
-  Approval,
-  EventLog,
-  Run,
-  RunState,
-  RunStore,
-  ServiceStores,
-  ThreadStore,
-} from '@toolscript/core/protocol';
+import { MAX_PAGE, type RunQuery } from '@toolscript/core/ports';
+import type { Approval, EventLog, Run, RunStore, ServiceStores, ThreadStore } from '@toolscript/core/protocol';
 import { Gauge, type Registry } from 'prom-client';
 
 /** Maximum number of runs, and of approvals, that a scrape counts for each state. */
@@ -51,11 +43,19 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
     help: `Approvals that wait for a decision, ${MAX_COUNTED} at most.`,
     registers,
   });
+  const stuck = new Gauge({
+    name: 'toolscript_runs_stuck',
+    help: `Runs that do not continue until an operator acts, by reason: parked. ${MAX_COUNTED} of each at most.`,
+    labelNames: ['reason'],
+    registers,
+  });
   const up = new Gauge({ name: 'toolscript_store_up', help: '1 if the stores answer.', registers });
   return untilAnswered(up, async () => {
-    const queued = await listRuns(runs, 'queued');
+    const queued = await listRuns(runs, { state: 'queued' });
     states.set({ state: 'queued' }, queued.length);
-    for (const state of ['running', 'suspended'] as const) states.set({ state }, (await listRuns(runs, state)).length);
+    for (const state of ['running', 'suspended'] as const)
+      states.set({ state }, (await listRuns(runs, { state })).length);
+    stuck.set({ reason: 'parked' }, (await listRuns(runs, { parked: true })).length);
     age.set(ageSeconds(queued.length === 0 ? undefined : Math.min(...queued.map(({ updatedAt }) => updatedAt))));
     pending.set((await listPending(threads)).length);
   });
@@ -119,9 +119,9 @@ function untilAnswered(up: Gauge, read: () => Promise<void>): () => Promise<void
   };
 }
 
-function listRuns(runs: RunStore, state: RunState): Promise<Run[]> {
+function listRuns(runs: RunStore, which: Pick<RunQuery, 'state' | 'parked'>): Promise<Run[]> {
   return firstRows(async (query) => {
-    const page = await runs.list({ ...query, state });
+    const page = await runs.list({ ...query, ...which });
     return { rows: page.runs, next: page.next };
   });
 }

@@ -173,3 +173,46 @@ describe('the stream of changes', () => {
     stop.abort();
   });
 });
+
+describe('a parked run', () => {
+  it('is listed and resumed by an operator alone, and /readyz and the metrics count it', async () => {
+    const api = await openTestServer({ workers: 0, auth: { token: TOKEN, authenticate: () => USER } });
+    const { runs } = api.stores;
+    const input = [{ type: 'message' as const, id: 'item_in', role: 'user' as const, content: 'hello' }];
+    const claim = { owner: 'w', leaseMs: 60_000 };
+    const { run } = await runs.create({ principal: 'ada', thread: { create: {} }, input, claim });
+    const { runId } = run;
+    const warnings = async () => (await api.call('GET', '/readyz')).body.warnings;
+    const metric = async () =>
+      /^toolscript_runs_stuck\{reason="parked"\} (.+)$/mu.exec(
+        await (await fetch(`${api.url}/metrics`, { headers: as(TOKEN) })).text(),
+      )?.[1];
+    expect([await warnings(), await metric()]).toEqual([[], '0']);
+    await runs.park({ runId, epoch: 1 }, 'Workers ended.');
+    expect(await warnings()).toEqual([
+      'Parked runs, during which workers ended: 1. To list them: toolscript admin run list',
+    ]);
+    expect(await metric()).toBe('1');
+    const stuck = { runId, principal: 'ada', status: 'suspended', stuck: 'Workers ended.' };
+    expect((await api.call('GET', '/api/v2/stuck-runs')).body.data).toEqual([expect.objectContaining(stuck)]);
+    expect((await api.call('GET', `/api/v2/runs/${runId}`, undefined, as('user'))).body.stuck).toBe('Workers ended.');
+    const resume = `/api/v2/stuck-runs/${runId}/resume`;
+    for (const [method, path] of [
+      ['GET', '/api/v2/stuck-runs'],
+      ['POST', resume],
+    ] as const)
+      expect((await api.call(method, path, undefined, as('user'))).status).toBe(403);
+    const { status, body } = await api.call('POST', resume);
+    expect([status, body.status, body.stuck]).toEqual([202, 'queued', undefined]);
+    expect((await api.call('GET', '/api/v2/stuck-runs')).body.data).toEqual([]);
+    expect((await api.call('POST', '/api/v2/stuck-runs/run_missing/resume')).status).toBe(404);
+    const { body: audit } = await api.call('GET', '/api/v2/audit?principal=ada');
+    expect(audit.data.at(-1)).toMatchObject({
+      type: 'run_resumed',
+      runId,
+      principal: 'ada',
+      actor: { principal: 'local' },
+    });
+    await api.close();
+  });
+});

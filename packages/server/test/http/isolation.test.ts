@@ -30,8 +30,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   nobody: { principal: 'nobody', scopes: [] },
 };
 
-/** Keys and rules belong to the server. */
-const ADMINISTRATION = /^\/api\/v2\/(?:keys|rules)\b/u;
+/** Keys and rules belong to the server, and stuck runs are shown to its operator. */
+const ADMINISTRATION = /^\/api\/v2\/(?:keys|rules|stuck-runs)\b/u;
 
 const PUBLIC = ['GET /healthz', 'GET /readyz', 'GET /', 'GET /openapi.json'];
 

@@ -5,6 +5,7 @@ import { EventEnvelopes, type ApprovalDraft } from '@toolscript/core/ports';
 import { EventWriter } from './event-writer.js';
 import { allEvents, eventsFrom } from './run-history.js';
 import type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
+import { RunProgress } from './run-progress.js';
 import { RunState } from './run-state.js';
 import { storeErrors } from '../stores/store-errors.js';
 
@@ -43,6 +44,9 @@ export class HeldRun {
   readonly #controller = new AbortController();
   readonly #renewing: NodeJS.Timeout;
   #stopReason: StopReason | undefined;
+  /** Undefined if no holder has died, so that no progress needs to be reported. */
+  #progress: RunProgress | undefined;
+  #reporting: Promise<void> | undefined;
 
   private constructor(
     settings: HeldRunSettings,
@@ -52,6 +56,7 @@ export class HeldRun {
     this.run = settings.run;
     this.earlier = earlier;
     this.state = new RunState(earlier);
+    if (settings.run.deaths !== undefined) this.#progress = new RunProgress(earlier);
     this.observer = settings.observe?.(settings.run, earlier);
     this.#settings = settings;
     this.#writer = writer(this);
@@ -137,7 +142,9 @@ export class HeldRun {
     const next = event.seq === seq ? event : { ...event, seq, event_id: eventId(runId, seq) };
     this.state.take(next);
     this.observer?.event(next);
-    if (this.#isWriting) this.#writer.write(next);
+    if (!this.#isWriting) return;
+    this.#writer.write(next);
+    if (this.#progress?.take(next.payload) === true) this.#reporting ??= this.#reportProgress();
   }
 
   /** Takes a payload as the run's next event. */
@@ -181,8 +188,20 @@ export class HeldRun {
     const envelopes = new EventEnvelopes(this.run, this.state.nextSeq);
     for (const payload of this.state.restarts) this.#writer.write(envelopes.next(payload));
     await this.#flush();
+    await this.#reporting;
     await this.#settings.stores.runs.release(this.#fence);
     this.observer?.workEnded('draining');
+    this.close();
+  }
+
+  /** Leaves the run to an operator, for this reason. */
+  async park(reason: string): Promise<void> {
+    try {
+      await this.#settings.stores.runs.park(this.#fence, reason);
+      this.observer?.workEnded('parked');
+    } catch (error) {
+      this.fail(error);
+    }
     this.close();
   }
 
@@ -229,6 +248,17 @@ export class HeldRun {
       else if (isCancelRequested) this.stop('cancelled');
     } catch {
       // The next write reports the failure.
+    }
+  }
+
+  /** Ends the count of deaths when the log has the progress. After a failure, the next progress is reported. */
+  async #reportProgress(): Promise<void> {
+    try {
+      await this.#writer.flushLog();
+      await this.#settings.stores.runs.renew(this.#fence, this.#settings.leaseMs, { hasProgressed: true });
+      this.#progress = undefined;
+    } catch {
+      this.#reporting = undefined;
     }
   }
 

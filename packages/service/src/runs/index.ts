@@ -8,6 +8,7 @@ export { PERSISTENCE_GROUP, PersistenceWorker } from './persistence-worker.js';
 export { RunState } from './run-state.js';
 export { LEASE_MS, ownClaim, ownOwner } from './run-owner.js';
 export { RunCleaner } from './run-cleaner.js';
+export { StoreProbe } from './store-probe.js';
 export { streamRun } from './run-stream.js';
 export { RunWorker } from './run-worker.js';
 export { refuseHeldThread, ThreadHeldError } from './thread-claims.js';

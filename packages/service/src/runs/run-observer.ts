@@ -9,9 +9,9 @@ export type StopReason = 'cancelled' | 'lost' | 'write-failed' | 'draining';
 
 /**
  * The reason why the work on a run ended: the final or suspended state of the run, or a stop before its end.
- * `draining`: the run returned to the queue.
+ * `draining`: the run returned to the queue. `parked`: the run waits for an operator.
  */
-export type WorkEnd = StoredState | StopReason;
+export type WorkEnd = StoredState | StopReason | 'parked';
 
 /** Receives the events of this process's work on one run. Its functions do not throw. */
 export interface RunObserver {

@@ -10,6 +10,7 @@ import { HeldRun, isLoss } from './held-run.js';
 import { allPageItems } from './run-history.js';
 import type { ObserveRun } from './run-observer.js';
 import { isOwnerDead, LEASE_MS } from './run-owner.js';
+import type { StoreProbe } from './store-probe.js';
 
 /** The interval between checks for runs of dead processes, for expired leases, and for expired approvals, in ms. */
 const SWEEP_MS = 1_000;
@@ -22,7 +23,7 @@ const CANCEL_CHECK_MS = 1_000;
 
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** Maximum number of processes that may die during a run before the run is given up. A fault of a store is no death. */
+/** Maximum number of processes that may die one after the other during a run that makes no progress. */
 const MAX_DEATHS = 20;
 
 export interface RunWorkerSettings {
@@ -30,6 +31,7 @@ export interface RunWorkerSettings {
   readonly log: EventLog;
   /** The store of the agents' harnesses. */
   readonly scripts: HarnessStore;
+  readonly probe: StoreProbe;
   readonly projection?: Projection | undefined;
   readonly agents: AgentDirectory;
   /** The identity of this process, from `ownOwner`. */
@@ -58,6 +60,8 @@ export class RunWorker {
   readonly #unreleasedClaims = new Map<string, RunFence>();
   /** True: the store has failed, and this process claims no runs until the next sweep. */
   #isStoreFailing = false;
+  /** The monotonic time at which this process last saw a fault of a store. */
+  #faultAt = -Infinity;
   /** The last reported fault of an unavailable store. Cleared when a run ends or suspends without a stop. */
   #reportedFault: string | undefined;
   #sweep: Promise<void> | undefined;
@@ -161,6 +165,8 @@ export class RunWorker {
   #report(error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined): void {
     if (error instanceof Error && error.name === 'StoreUnavailableError') {
       this.#isStoreFailing = true;
+      this.#faultAt = performance.now();
+      if (run !== undefined) this.#settings.probe.fail(error);
       if (this.#reportedFault === error.message) return;
       this.#reportedFault = error.message;
     }
@@ -204,10 +210,14 @@ export class RunWorker {
   }
 
   /**
+   * Claims runs while the stores can be written. Without a run that might be claimed, nothing is written.
+   *
    * Doubles the number of concurrent claims while every claim finds a run, because the store flushes concurrent claims
    * together.
    */
   async #claimWaiting(): Promise<void> {
+    if (!(await this.#isAnyActive())) return;
+    await this.#settings.probe.check();
     for (let wanted = 1; ; wanted = Math.min(wanted * 2, MAX_CLAIMS_AT_ONCE)) {
       const count = Math.min(wanted, this.#settings.size - this.#heldRuns.size);
       const claims = await Promise.allSettled(Array.from({ length: count }, () => this.#claimOne()));
@@ -217,19 +227,27 @@ export class RunWorker {
     }
   }
 
+  async #isAnyActive(): Promise<boolean> {
+    const { runs } = this.#settings.stores;
+    for (const state of ['queued', 'running'] as const)
+      if ((await runs.list({ state, limit: 1 })).runs.length > 0) return true;
+    return false;
+  }
+
   async #claimOne(): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false;
     const { stores, agents, owner, workspaces, maxPerPrincipal } = this.#settings;
     const where = present({ workspaces: workspaces && [...workspaces], maxPerPrincipal });
-    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, ...where });
+    const isAfterFault = performance.now() - this.#faultAt < LEASE_MS;
+    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, isAfterFault, ...where });
     if (claimed === undefined) return false;
     const { run } = claimed;
     const onFault = (error: unknown) => this.#report(error, run);
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const { deaths = 0 } = run;
-    const isHopeless = deaths > MAX_DEATHS && !held.state.isEnded;
-    const executing = isHopeless ? giveUp(held, deaths) : executeRun(held, claimed, { stores, agents });
+    const isHopeless = deaths > MAX_DEATHS && !held.state.isEnded && held.stopReason === undefined;
+    const executing = isHopeless ? held.park(deathsReason(deaths)) : executeRun(held, claimed, { stores, agents });
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)
@@ -268,10 +286,6 @@ export class RunWorker {
   }
 }
 
-/** Ends a run that was interrupted too often. */
-async function giveUp(held: HeldRun, count: number): Promise<void> {
-  if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
-  const message = `The run was interrupted ${count} times, so the server does not retry it. Look for the cause in the log of the server.`;
-  held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
-  await held.end();
+function deathsReason(count: number): string {
+  return `${count} processes ended while they executed this run, and it made no progress. Look for the cause in the logs of the workers, then resume or cancel the run.`;
 }

@@ -1,4 +1,4 @@
-import { userMessage, type AgentBeginning } from '@toolscript/core/agent';
+import type { AgentBeginning } from '@toolscript/core/agent';
 import type { OutputItem } from '@toolscript/core/protocol';
 import type { ThreadInstructions } from '@toolscript/core/ports';
 
@@ -26,15 +26,16 @@ export function compareInstructions(
   before: ThreadInstructions | undefined,
   { agentId, model, nonce, beginning }: CurrentInstructions,
 ): ComparedInstructions {
-  const { carrier, announced } = beginning;
+  const { carrier } = beginning;
   const kept = before?.agentId === agentId && before.carrier === carrier ? before : undefined;
   const { system, tools } = kept ?? beginning;
   const news = kept && beginning.changesSince(kept);
+  const { announced } = news ?? kept ?? beginning;
   const isSaved = kept !== undefined && kept.model === model && kept.nonce === nonce && news === undefined;
   return {
     system,
     tools,
-    announcement: news === undefined ? undefined : ({ ...userMessage(news), role: 'system' } as OutputItem),
+    announcement: news?.message,
     toSave: isSaved ? undefined : { agentId, model, carrier, nonce, system, tools, announced },
   };
 }

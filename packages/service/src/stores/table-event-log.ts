@@ -130,6 +130,10 @@ export class TableEventLog implements EventLog {
     this.database.announce(runId);
   }
 
+  async probe(): Promise<void> {
+    await this.database.call('runs', 'probe');
+  }
+
   watch(options: WatchOptions): AsyncIterable<void> {
     return watchBoard(this.database.board, options);
   }

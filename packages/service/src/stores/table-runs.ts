@@ -18,6 +18,7 @@ import {
 import {
   RunDraftSchema,
   RunFenceSchema,
+  RunSchema,
   type Run,
   type RunDraft,
   type RunFence,
@@ -57,9 +58,13 @@ export class TableRuns implements RunStore {
     return { ...claimed, approvals: openApprovals(this.seal, claimed.approvals) };
   }
 
-  async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
+  async renew(
+    fence: RunFence,
+    leaseMs: number,
+    { hasProgressed = false }: { hasProgressed?: boolean | undefined } = {},
+  ): Promise<Renewal> {
     const length = parseShape(ClaimOptionsSchema.shape.leaseMs, leaseMs, 'leaseMs');
-    return this.database.call('runs', 'renew', checkedFence(fence), length, this.now());
+    return this.database.call('runs', 'renew', checkedFence(fence), length, hasProgressed, this.now());
   }
 
   async release(fence: RunFence, { isDead = false }: { isDead?: boolean | undefined } = {}): Promise<void> {
@@ -77,6 +82,20 @@ export class TableRuns implements RunStore {
     return this.#announce(await this.database.call('runs', 'suspend', checkedFence(fence), drafts, this.now()));
   }
 
+  async park(fence: RunFence, reason: string): Promise<Run> {
+    const parked = parseShape(RunSchema.shape.parked.unwrap(), reason, 'reason');
+    return this.#announce(await this.database.call('runs', 'park', checkedFence(fence), parked, this.now()));
+  }
+
+  async resume(runId: string): Promise<Run | undefined> {
+    if (!isStoreId(runId)) return undefined;
+    return this.#announce(await this.database.call('runs', 'resume', runId, this.now()));
+  }
+
+  async probe(): Promise<void> {
+    await this.database.call('runs', 'probe');
+  }
+
   async finish(fence: RunFence, end: RunEnd): Promise<Run> {
     const parsed = parseShape(RunEndSchema, end, 'end');
     return this.#announce(await this.database.call('runs', 'finish', checkedFence(fence), parsed, this.now()));
@@ -88,12 +107,12 @@ export class TableRuns implements RunStore {
   }
 
   async list(query: RunQuery = {}): Promise<RunPage> {
-    const { state, principal, threadId, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const { state, principal, threadId, parked, ...page } = parseShape(RunQuerySchema, query, 'query');
     const after = page.after === undefined ? 0 : readCursor('run', page.after);
     if (!isAbsentOrStoreId(threadId)) return { runs: [] };
     const filters = { state, principal: encodedText(principal), thread_id: threadId };
     const limit = page.limit ?? DEFAULT_PAGE;
-    const { runs, next } = await this.database.call('runs', 'list', { filters, after, limit });
+    const { runs, next } = await this.database.call('runs', 'list', { filters, parked, after, limit });
     return { runs, ...nextCursor('run', next) };
   }
 

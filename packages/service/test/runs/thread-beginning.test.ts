@@ -54,6 +54,22 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
+test('after many announcements of changes, one replaces them all', async () => {
+  const place = await Place.open(
+    'openai-chat',
+    WAYS.tool!,
+    Array.from({ length: 19 }, () => said('Yes.')),
+  );
+  const announced: string[] = [];
+  for (let at = 0; at < 19; at += 1) {
+    if (at > 0) place.installation.harness.tools.add([someTool(`late${at}`)]);
+    announced.push((await place.say('Go')).announced);
+  }
+  expect(announced.flatMap((text, at) => (text.includes('first(args') ? [at] : []))).toEqual([17]);
+  expect(announced[18]).toContain('late18(args');
+  place.expectOneBeginning();
+});
+
 test('a thread begins anew where its scripts arrive in another way', async () => {
   const place = await Place.open('anthropic-messages', WAYS.tool!, [
     said('One.'),

@@ -29,22 +29,30 @@ export function blockKind(block: Members): BlockKind {
 /**
  * The usage of an answer. `usage`: the members of all usage reports, merged. Each figure is a running total, so a later
  * figure replaces an earlier one. If the service reports its iterations (compaction, an advisor, fallbacks), their sum
- * is billed, and the last message has the size of the context. Source: `BetaIterationsUsage` of `@anthropic-ai/sdk`
- * 1.14.0.
+ * is billed, and the last message has the size of the context. An advisor and a fallback name their model. Source:
+ * `BetaIterationsUsage` of `@anthropic-ai/sdk` 1.14.0.
  */
 export function messagesUsage(usage: Members): Usage | undefined {
   const iterations = wireList(usage.iterations).flatMap((iteration) => {
-    const figures = messagesFigures(wireMembers(iteration));
-    return figures === undefined ? [] : [{ type: wireMembers(iteration).type, figures }];
+    const { type, model, ...members } = wireMembers(iteration);
+    const figures = messagesFigures(members);
+    return figures === undefined ? [] : [{ type, model: wireName(model), figures }];
   });
   const own = messagesFigures(usage);
   const [first, ...others] = iterations.map(({ figures }) => figures);
   const last = iterations.findLast(({ type }) => type === 'message' || type === 'fallback_message');
-  if (first === undefined || others.length === 0) return withNative(own, usage);
+  const by_model: Record<string, Figures> = {};
+  for (const { model, figures } of iterations) {
+    if (model === undefined) continue;
+    const known = Object.hasOwn(by_model, model) ? by_model[model] : undefined;
+    by_model[model] = known === undefined ? figures : addFigures(known, figures);
+  }
+  const parts = Object.keys(by_model).length === 0 ? {} : { by_model };
+  if (first === undefined || others.length === 0) return withNative(own && { ...own, ...parts }, usage);
   const sum = others.reduce<Figures>(addFigures, first);
   // The total grows while the answer streams; the iterations may be older.
   if (own !== undefined && own.total_tokens > sum.total_tokens) return withNative(own, usage);
-  return withNative({ ...sum, context_tokens: last?.figures.total_tokens ?? sum.total_tokens }, usage);
+  return withNative({ ...sum, ...parts, context_tokens: last?.figures.total_tokens ?? sum.total_tokens }, usage);
 }
 
 type Figures = Usage & { total_tokens: number };

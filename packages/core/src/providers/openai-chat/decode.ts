@@ -40,6 +40,7 @@ export class OpenAiChatDecoder implements WireDecoder {
   #refusal = '';
   /** Native members of the message: lists are concatenated, any other value is replaced. */
   readonly #native = new Map<string, unknown>();
+  #about: Members = {};
   #finishReason: string | undefined;
   #responseId: string | undefined;
   /** The number of consecutive chunks with the current id, among the chunks that must have the id of this answer. */
@@ -67,6 +68,7 @@ export class OpenAiChatDecoder implements WireDecoder {
       this.#writer.start(withoutNulls({ response_id: chunk.responseId, model: chunk.model }));
     }
     this.#writer.usage(chunk.usage);
+    this.#about = { ...this.#about, ...chunk.about };
     if (chunk.error !== undefined) return this.#fail(wireFailure(chunk.error));
     if (chunk.choice === undefined) return;
     // defence: chat-answer-of-another-id
@@ -217,6 +219,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     this.#finishReasoning();
     if (this.#native.size > 0) this.#message ??= this.#writer.message();
     this.#message?.finish({
+      ...this.#about,
       ...Object.fromEntries(this.#native),
       ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
     });

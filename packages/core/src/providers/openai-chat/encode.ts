@@ -80,6 +80,11 @@ export interface ChatSettings {
    */
   emptyReasoning?: boolean | undefined;
   /**
+   * The `extra_content` of the first call of an answer whose calls have none. Default: the signature for calls of other
+   * models at servers of Google, for Gemini 3 and later; nothing elsewhere.
+   */
+  missingSignature?: Members | undefined;
+  /**
    * False: a model that refuses tools together with reasoning in this format does not reason if the request has tools.
    * Default: false for OpenAI and Azure, true for other servers.
    */
@@ -221,7 +226,10 @@ function chatAnswer(
   settings: ChatSettings,
 ): ChatAnswer | undefined {
   const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
-  const calls = parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : []));
+  const calls = signed(
+    parts.flatMap((part) => (part.type === 'call' ? [chatCall(part.call, tools)] : [])),
+    settings.missingSignature,
+  );
   const reasoning = chatReasoning(parts, { model, callsTools: calls.length > 0 }, settings);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const text = texts.map((part) => part.text).join('\n\n');
@@ -265,6 +273,11 @@ function chatReasoning(
     ...nonNull({ reasoning_content: joined('reasoning_content') ?? empty, reasoning: joined('reasoning') }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
+}
+
+function signed([first, ...others]: ChatCall[], signature: Members | undefined): ChatCall[] {
+  if (first === undefined) return [];
+  return [{ ...nonNull({ extra_content: signature }), ...first } as ChatCall, ...others];
 }
 
 function chatCall(call: Call, tools: readonly ModelTool[]): ChatCall {

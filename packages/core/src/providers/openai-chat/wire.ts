@@ -24,6 +24,8 @@ export interface WireChunk {
   /** The first choice. Others were not requested. */
   readonly choice: WireChoice | undefined;
   readonly usage: Usage | undefined;
+  /** Facts about the whole answer. A server may repeat them in each chunk. */
+  readonly about: Members;
   /** Undefined if the chunk is not an error. */
   readonly error: unknown;
 }
@@ -58,6 +60,12 @@ export interface WireCall {
 
 const REASONING_NAMES = ['reasoning_content', 'reasoning'] as const;
 
+/**
+ * Members of a chunk that are kept with the message. Sources, read on 2026-11-28: the recorded stream of a moderated
+ * answer of OpenAI, and https://docs.perplexity.ai/api-reference/chat-completions-post.
+ */
+const ABOUT_NAMES = ['citations', 'search_results', 'moderation'] as const;
+
 const KNOWN_DELTA_NAMES = ['role', 'content', 'refusal', 'tool_calls', 'function_call', 'reasoning_details'] as const;
 
 export function readChunk(data: unknown): WireChunk {
@@ -69,6 +77,7 @@ export function readChunk(data: unknown): WireChunk {
     model: wireName(chunk.model),
     choice: choice && { delta: readDelta(wireMembers(choice.delta)), finishReason: wireName(choice.finish_reason) },
     usage: chatUsage(chunk.usage) ?? chatUsage(choice?.usage) ?? chatUsage(wireMembers(chunk.x_groq).usage),
+    about: nativeMembers(Object.fromEntries(ABOUT_NAMES.map((name) => [name, chunk[name]]))),
     error: chunkError(chunk),
   };
 }
@@ -135,9 +144,12 @@ function readCall(call: Members): WireCall {
   };
 }
 
+/** The lists and objects. The images that a model made are not those of a user's message. */
 function nativeMembers(members: Members): Members {
   return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => isMembers(value) || wireList(value).length > 0),
+    Object.entries(members).flatMap(([name, value]) =>
+      isMembers(value) || wireList(value).length > 0 ? [[name === 'images' ? 'native_images' : name, value]] : [],
+    ),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { FunctionTool, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import type { FunctionTool, ModelPart, ModelTool, OutputItem, ReasoningEffort } from '../../protocol/index.js';
 import {
   isNativeTo,
   isOfCode,
@@ -264,16 +264,17 @@ function inputPart(part: ModelPart): InputPart {
 }
 
 function answerPartInput(part: AnswerPart, options: InputOptions): ResponsesInput[] {
-  const { stored } = options;
+  // The service may have stored only a part of the conversation.
+  const isStored = ({ stored }: OutputItem): boolean => options.stored && stored === true;
   switch (part.type) {
     case 'text':
-      return textMessages(part, stored);
+      return textMessages(part, isStored(part.item));
     case 'reasoning':
-      return reasoningInput(part.item, options);
+      return reasoningInput(part.item, { ...options, stored: isStored(part.item) });
     case 'hosted':
       return isNativeTo('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
     case 'call':
-      return [responsesCall(part.call, stored)];
+      return [responsesCall(part.call, part.call.item !== undefined && isStored(part.call.item))];
   }
 }
 

@@ -20,11 +20,15 @@ import {
 
 /** The calls that the service itself executes, and completes within the item. */
 const HOSTED_CALLS: readonly unknown[] = [
+  'code_execution_call',
   'code_interpreter_call',
   'file_search_call',
   'image_generation_call',
   'mcp_call',
+  'view_image_call',
+  'view_x_video_call',
   'web_search_call',
+  'x_search_call',
 ];
 
 /**

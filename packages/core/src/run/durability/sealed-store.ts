@@ -43,6 +43,7 @@ export class SealedStore implements HarnessStore {
   readonly journal: JournalStore;
   readonly images: ImageStore;
   readonly isFlushed: boolean | undefined;
+  readonly probe: HarnessStore['probe'];
   readonly #store: HarnessStore;
   readonly #seal: SuspensionSeal;
   /** The scripts that this store has claimed, by id. */
@@ -54,6 +55,7 @@ export class SealedStore implements HarnessStore {
     this.#seal = seal;
     this.images = store.images;
     this.isFlushed = store.isFlushed;
+    this.probe = store.probe?.bind(store);
     this.claim = {
       current: (scriptId) => claim.current(scriptId),
       take: (scriptId, fromEpoch, options) => this.#take(scriptId, fromEpoch, options),

@@ -27,7 +27,7 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
     schema: {
       operationId: 'readiness',
       summary:
-        'The server accepts requests: its stores and its log answer, and it is not stopping. Lists what endangers live events.',
+        'The server accepts requests: its stores and its log can be written, and it is not stopping. Lists what an operator should see to.',
       response: { 200: z.object({ status: z.literal('ready'), warnings: z.array(z.string()) }) },
     },
     handler: async () => {
@@ -36,8 +36,17 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
           503,
           'The server is stopping. Send requests to another process, or wait until the server has restarted.',
         );
-      const [, warnings] = await Promise.all([service.stores.runs.list({ limit: 1 }), service.log.warnings()]);
-      return { status: 'ready' as const, warnings: [...warnings] };
+      await service.probe.check();
+      const warnings = await Promise.all([service.log.warnings(), stuckRunWarnings(service.stores)]);
+      return { status: 'ready' as const, warnings: warnings.flat() };
     },
   });
+}
+
+/** The route needs no token, so a warning names no run. */
+async function stuckRunWarnings({ runs }: Service['stores']): Promise<string[]> {
+  const { runs: parked, next } = await runs.list({ parked: true });
+  if (parked.length === 0) return [];
+  const count = next === undefined ? `${parked.length}` : `more than ${parked.length}`;
+  return [`Parked runs, during which workers ended: ${count}. To list them: toolscript admin run list`];
 }

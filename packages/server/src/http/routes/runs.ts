@@ -1,15 +1,16 @@
+import { present } from '@toolscript/core/internal';
 import type { Run } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { notFoundProblem } from '../problems.js';
-import { IdSchema, RunSchema } from '../schemas.js';
+import { IdSchema, ListQuerySchema, pageSchema, RunSchema, StuckRunSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { runView } from '../views.js';
 
 export const RunParameters = z.object({ runId: IdSchema });
 
-/** Routes that show and cancel runs. */
+/** Routes that show, cancel and resume runs. */
 export function runRoutes(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -41,6 +42,50 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
       const run = await cancelRun(service, runId);
       if (run === undefined) throw notFoundProblem('run', runId);
       service.requestAudit.note(request, { threadId: run.threadId });
+      return reply.code(202).send(runView(run));
+    },
+  });
+
+  stuckRunRoutes(instance, service);
+}
+
+/** Routes of operators, for the runs of all principals. */
+function stuckRunRoutes(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+  const { runs } = service.stores;
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/stuck-runs',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'listStuckRuns',
+      summary: 'Lists the runs of all principals that do not continue until an operator acts, oldest first.',
+      querystring: ListQuerySchema,
+      response: { 200: pageSchema(StuckRunSchema) },
+    },
+    handler: async ({ query }) => {
+      const page = await runs.list({ parked: true, ...present(query) });
+      return { data: page.runs.map((run) => ({ ...runView(run), principal: run.principal })), next: page.next };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/stuck-runs/:runId/resume',
+    config: { scope: 'admin', audit: 'run_resumed' },
+    schema: {
+      operationId: 'resumeRun',
+      summary: 'Queues a run of any principal that was parked after too many interruptions.',
+      params: RunParameters,
+      response: { 202: RunSchema },
+    },
+    handler: async (request, reply) => {
+      const { runId } = request.params;
+      const isParked = (await runs.get(runId))?.parked !== undefined;
+      const run = isParked ? await runs.resume(runId) : undefined;
+      if (run === undefined) throw notFoundProblem('parked run', runId);
+      service.requestAudit.note(request, { principal: run.principal, threadId: run.threadId });
       return reply.code(202).send(runView(run));
     },
   });

@@ -118,6 +118,7 @@ export class MemoryDatabase {
   /** Moves the run to a state in which no worker holds it. */
   leave(record: RunRecord, change: Partial<Run>): void {
     const { leftBy = record.run.owner } = record.run;
+    delete record.run.parked;
     Object.assign(record.run, change, { updatedAt: this.now() });
     if (change.state === 'queued' && leftBy !== undefined) Object.assign(record.run, { leftBy });
     else {
@@ -157,12 +158,17 @@ export class MemoryDatabase {
     const record = this.runs.get(runId);
     if (record?.run.state !== 'suspended') return false;
     if (this.runApprovals(runId).some(({ approval }) => approval.state === 'pending')) return false;
-    this.leave(record, { state: 'queued', reason: 'resumed' });
+    this.leave(record, { state: 'queued', reason: reasonAfter(record.run) });
     return true;
   }
 }
 
 export const { notFound } = storeErrors;
+
+/** The reason of the next claim of a suspended run. */
+export function reasonAfter({ parked }: Run): Run['reason'] {
+  return parked === undefined ? 'resumed' : 'interrupted';
+}
 
 export function isOwned({ principal }: { readonly principal: string }, owner: OwnerFilter = {}): boolean {
   return (owner.principal ?? principal) === principal;

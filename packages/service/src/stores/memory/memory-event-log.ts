@@ -185,6 +185,8 @@ class MemoryEventLog implements EventLog {
     this.#board.announce(runId);
   }
 
+  async probe(): Promise<void> {}
+
   watch(options: WatchOptions): AsyncIterable<void> {
     return watchBoard(this.#board, options);
   }

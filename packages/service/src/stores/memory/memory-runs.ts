@@ -1,6 +1,7 @@
 import {
   RunDraftSchema,
   RunFenceSchema,
+  RunSchema,
   type ToolscriptUsageError,
   type Run,
   type RunDraft,
@@ -23,7 +24,15 @@ import {
   type RunQuery,
   type RunWatchOptions,
 } from '@toolscript/core/ports';
-import { isFinal, isOwned, notFound, memoryPage, type MemoryDatabase, type RunRecord } from './memory-database.js';
+import {
+  isFinal,
+  isOwned,
+  notFound,
+  memoryPage,
+  reasonAfter,
+  type MemoryDatabase,
+  type RunRecord,
+} from './memory-database.js';
 import { addThread } from './memory-threads.js';
 import { principalKey, watchBoard } from '../change-board.js';
 import { parseShape } from '../shapes.js';
@@ -56,7 +65,7 @@ export class MemoryRuns implements RunStore {
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
-    const { workspaces, runId, evenSuspended, maxPerPrincipal, ...lease } = parseShape(
+    const { workspaces, runId, evenSuspended, maxPerPrincipal, isAfterFault, ...lease } = parseShape(
       ClaimOptionsSchema,
       options,
       'claim',
@@ -73,9 +82,10 @@ export class MemoryRuns implements RunStore {
     if (record.run.state === 'running') {
       record.run.reason = 'interrupted';
       record.run.leftBy ??= record.run.owner;
-      countDeath(record);
+      if (isAfterFault !== true) countDeath(record);
     }
-    if (record.run.state === 'suspended') record.run.reason = 'resumed';
+    if (record.run.state === 'suspended') record.run.reason = reasonAfter(record.run);
+    delete record.run.parked;
     this.#hold(record, lease);
     const decided = this.database
       .runApprovals(record.run.runId)
@@ -84,12 +94,17 @@ export class MemoryRuns implements RunStore {
     return structuredClone({ run: record.run, turn: record.turn, approvals: decided });
   }
 
-  async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
+  async renew(
+    fence: RunFence,
+    leaseMs: number,
+    { hasProgressed = false }: { hasProgressed?: boolean | undefined } = {},
+  ): Promise<Renewal> {
     parseShape(RunFenceSchema, fence, 'fence');
     parseShape(ClaimOptionsSchema.shape.leaseMs, leaseMs, 'leaseMs');
     const record = this.database.runs.get(fence.runId);
     const isHeld = record?.run.epoch === fence.epoch && record.run.state === 'running';
     if (isHeld) Object.assign(record, { leaseMs }).run.leaseExpiresAt = this.database.now() + leaseMs;
+    if (isHeld && hasProgressed) delete record.run.deaths;
     return { isHeld, isCancelRequested: record?.run.cancelRequestedAt !== undefined };
   }
 
@@ -114,6 +129,21 @@ export class MemoryRuns implements RunStore {
     return structuredClone(record.run);
   }
 
+  async park(fence: RunFence, reason: string): Promise<Run> {
+    const parked = parseShape(RunSchema.shape.parked.unwrap(), reason, 'reason');
+    const before = this.database.runs.get(fence.runId);
+    if (before?.run.epoch === fence.epoch && before.run.parked !== undefined) return structuredClone(before.run);
+    const record = this.database.fencedRun(fence);
+    this.database.leave(record, { state: 'suspended', parked });
+    return structuredClone(record.run);
+  }
+
+  async resume(runId: string): Promise<Run | undefined> {
+    const record = this.database.runs.get(runId);
+    if (record?.run.parked !== undefined) this.database.leave(record, { state: 'queued', reason: 'interrupted' });
+    return record && structuredClone(record.run);
+  }
+
   async finish(fence: RunFence, end: RunEnd): Promise<Run> {
     const { state, error } = parseShape(RunEndSchema, end, 'end');
     const before = this.database.runs.get(fence.runId);
@@ -135,13 +165,16 @@ export class MemoryRuns implements RunStore {
     return structuredClone(record.run);
   }
 
+  async probe(): Promise<void> {}
+
   async list(query: RunQuery = {}): Promise<RunPage> {
-    const { state, principal, threadId, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const { state, principal, threadId, parked, ...page } = parseShape(RunQuerySchema, query, 'query');
     const found = [...this.database.runs.values()].filter(
       ({ run }) =>
         (state ?? run.state) === run.state &&
         (principal ?? run.principal) === run.principal &&
-        (threadId ?? run.threadId) === run.threadId,
+        (threadId ?? run.threadId) === run.threadId &&
+        (parked === undefined || run.parked !== undefined),
     );
     const { rows, ...rest } = memoryPage(found, ({ position }) => position, { kind: 'run', ...page });
     return { runs: rows.map(({ run }) => structuredClone(run)), ...rest };

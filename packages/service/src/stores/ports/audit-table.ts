@@ -63,6 +63,7 @@ interface ChangeEntry extends RequestStamp {
   readonly type:
     | 'run_submitted'
     | 'run_cancelled'
+    | 'run_resumed'
     | 'thread_renamed'
     | 'thread_deleted'
     | 'file_deleted'

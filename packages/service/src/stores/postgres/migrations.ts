@@ -54,7 +54,8 @@ export const MIGRATIONS: readonly string[] = [
     updated_at BIGINT NOT NULL,
     error TEXT,
     transcript BIGINT NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-    bytes BIGINT NOT NULL
+    bytes BIGINT NOT NULL,
+    parked TEXT
   );
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
@@ -63,6 +64,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE probe (only_row BIGINT PRIMARY KEY CHECK (only_row = 1), value BIGINT NOT NULL);
+  INSERT INTO probe VALUES (1, 0);
 
   CREATE TABLE folded_transcripts (
     transcript BIGINT PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,
@@ -204,6 +208,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX documents_of_thread ON documents (thread_id);
   CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
 
+  CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+
   CREATE TABLE document_versions (
     shelf TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
@@ -212,10 +218,11 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    text TEXT NOT NULL,
+    text_id TEXT NOT NULL REFERENCES document_texts,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
+  CREATE INDEX document_versions_of_text ON document_versions (text_id);
 
   CREATE TABLE document_changes (
     shelf TEXT NOT NULL,

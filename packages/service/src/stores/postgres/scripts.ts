@@ -35,6 +35,10 @@ export function postgresScripts(
     journal: new PostgresJournals(database, maxScriptBytes),
     images: new PostgresImages(database),
     isFlushed: true,
+    probe: async () =>
+      void (await database.use((connection) => connection.commit('UPDATE probe SET value = value + 1', {}), {
+        isRepeatable: true,
+      })),
   };
 }
 

@@ -171,6 +171,10 @@ export class RedisEventLog implements EventLog {
     if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId, epoch], runId);
   }
 
+  async probe(): Promise<void> {
+    await this.#connection.script('write', []);
+  }
+
   watch(options: WatchOptions): AsyncIterable<void> {
     return watchBoard(this.#changes.board, options);
   }

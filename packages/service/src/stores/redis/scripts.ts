@@ -5,6 +5,7 @@
  * - `:run:RUN` hash: epoch, next, ended, position; first, if events before it are trimmed.
  * - `:events:RUN` stream: entry `SEQ-1` is event SEQ, so that Redis refuses a second event SEQ.
  * - `:runs` set of runs by position. `:counter` the last position or token.
+ * - `:written` is overwritten to show that Redis can be written.
  * - `:changes` stream of the ids of changed runs, for one waiting reader per process.
  * - `:groups` names of consumer groups; `:place:GROUP:RUN` hash: next, served, attempts, reason, until, lease, dead.
  * - `:waiting:GROUP` runs with events to deliver, by turn; `:leased:GROUP` by end of the lease; `:dead:GROUP` by position.
@@ -292,6 +293,11 @@ end
 announce(id)
 return 1`;
 
+/** Shows that Redis can be written. */
+const write = `${REFUSED_WHEN_FULL}${SHARED}
+redis.call('SET', P .. ':written', '1')
+return 1`;
+
 /**
  * Tries each command that a log needs. Returns the commands that the user may not use. Later calls report other errors.
  */
@@ -344,6 +350,7 @@ export const REDIS_SCRIPTS = {
   list,
   trim,
   remove,
+  write,
 } as const;
 
 export type RedisScriptName = keyof typeof REDIS_SCRIPTS;

@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState, Run, StoredDecision } from '@toolscript/core/protocol';
 import type { ApprovalDraftSchema, DecidedApproval } from '@toolscript/core/ports';
 import type { Database, Row } from './database.js';
-import { rowApproval, conditions, encode, encodeOptional, lockRun, touchThread } from './rows.js';
+import { rowApproval, conditions, encode, encodeOptional, lockRun, REASON_AFTER, touchThread } from './rows.js';
 import { storeErrors } from '../store-errors.js';
 import { stateAfter } from '../store-rules.js';
 
@@ -95,7 +95,7 @@ export class ApprovalTables {
   /** Queues a suspended run if it has no pending approvals. The caller has locked the run. */
   async queueIfDecided(runId: string, now: number): Promise<boolean> {
     const queued = await this.database.first(
-      `UPDATE runs SET state = 'queued', reason = 'resumed', updated_at = :now
+      `UPDATE runs SET state = 'queued', reason = ${REASON_AFTER}, parked = NULL, updated_at = :now
       WHERE run_id = :runId AND state = 'suspended'
         AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = :runId AND state = 'pending')
       RETURNING thread_id`,

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Parameters, Row, Value } from './database.js';
 import { encode, requireLatestClaim } from './rows.js';
 import { storeErrors } from '../store-errors.js';
-import { changeName } from '../store-rules.js';
+import { changeName, newStoreId } from '../store-rules.js';
 
 /** A deletion with checked members. */
 export interface CheckedDeletion extends DocumentPlace {
@@ -50,7 +50,8 @@ const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AN
 
 /**
  * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
- * row of `documents` is a name with its newest version; `document_versions` has the texts. `document_changes` has the
+ * row of `documents` is a name with its newest version; `document_versions` refers to the texts, which
+ * branches share; a text is deleted with its last version. `document_changes` has the
  * results of changes with an idempotency key; a deletion has the number of the version that was the newest, or 0.
  * `shelves` has the bytes of each shelf, and the principal for whom they count; those of a workspace count for nobody.
  */
@@ -84,7 +85,7 @@ export class DocumentTables {
 
   async read(place: DocumentPlace, version: number | undefined, now: number): Promise<StoredDocument | undefined> {
     const row = await this.database.first(
-      `SELECT ${INFO}, v.text ${FOUND} AND d.name = :name AND v.version = coalesce(:version, d.version)`,
+      `SELECT ${INFO}, (SELECT t.text FROM document_texts t WHERE t.text_id = v.text_id) AS text ${FOUND} AND d.name = :name AND v.version = coalesce(:version, d.version)`,
       { shelf: shelfHash(place.scope, place.kind), name: sortable(place.name), version: version ?? null, now },
     );
     return row && { ...rowInfo(place, row), text: JSON.parse(row.text as string) as string };
@@ -152,8 +153,7 @@ export class DocumentTables {
    */
   async #empty(condition: string, parameters: Parameters): Promise<number> {
     // defence: version-numbers-survive-deletion
-    const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name`;
-    const rows = await this.database.all(sql, parameters);
+    const rows = await deleteVersions(this.database, condition, parameters);
     for (const shelf of new Set(rows.map((row) => row.shelf as string))) await countBytes(this.database, shelf);
     return new Set(rows.map(({ shelf, name }) => `${shelf} ${name}`)).size;
   }
@@ -283,13 +283,12 @@ export class DocumentTables {
         ...columnsOf(scope, kind),
       },
     );
-    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, encode(text)];
+    const textId = newStoreId('txt');
+    await this.database.insert('document_texts', [[textId, encode(text)]]);
+    const row: Value[] = [shelf, name, version, bytes, encode(about), now, expiresAt, textId];
     await this.database.insert('document_versions', [row]);
     const oldest = { shelf, name, oldest: version - versions };
-    await this.database.run(
-      'DELETE FROM document_versions WHERE shelf = :shelf AND name = :name AND version <= :oldest',
-      oldest,
-    );
+    await deleteVersions(this.database, 'shelf = :shelf AND name = :name AND version <= :oldest', oldest);
     return {
       scope,
       kind,
@@ -306,6 +305,30 @@ export class DocumentTables {
 function columnsOf(scope: DocumentScope, kind: DocumentKind) {
   const threadId = scope.kind === 'thread' ? scope.id : null;
   return { scopeKind: scope.kind, scopeId: encode(scope.id), kind, threadId };
+}
+
+/** Deletes the versions of all documents of a thread. */
+export async function deleteThreadVersions(database: Database, threadId: string): Promise<void> {
+  const condition = 'shelf IN (SELECT shelf FROM documents WHERE thread_id = :threadId)';
+  await deleteVersions(database, condition, { threadId });
+}
+
+/** Deletes versions, and the texts that no other version has. Returns the places of the versions. */
+async function deleteVersions(database: Database, condition: string, parameters: Parameters): Promise<Row[]> {
+  const { forUpdate, isOneOf } = database.dialect;
+  const ofVersions = `text_id IN (SELECT text_id FROM document_versions WHERE ${condition})`;
+  // If two branches delete a text at the same time, the second deletion sees the effect of the first one.
+  const lock = `SELECT 1 FROM document_texts WHERE ${ofVersions} ORDER BY text_id ${forUpdate}`;
+  await database.all(lock, parameters);
+  const sql = `DELETE FROM document_versions WHERE ${condition} RETURNING shelf, name, text_id`;
+  const rows = await database.all(sql, parameters);
+  if (rows.length === 0) return rows;
+  await database.run(
+    `DELETE FROM document_texts WHERE ${isOneOf('text_id', ':ids')} AND NOT EXISTS (
+      SELECT 1 FROM document_versions v WHERE v.text_id = document_texts.text_id)`,
+    { ids: encode(rows.map((row) => row.text_id)) },
+  );
+  return rows;
 }
 
 /** Sets the bytes of a shelf to those of its versions. */
@@ -333,7 +356,7 @@ export async function copyDocuments(database: Database, from: string, to: string
     );
     await database.run(
       `INSERT INTO document_versions
-      SELECT :target, name, version, bytes, about, created_at, expires_at, text
+      SELECT :target, name, version, bytes, about, created_at, expires_at, text_id
       FROM document_versions WHERE shelf = :source AND created_at <= :until`,
       { source, target, until },
     );

@@ -60,7 +60,8 @@ export const MIGRATIONS: readonly string[] = [
     updated_at INTEGER NOT NULL,
     error TEXT,
     transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    parked TEXT
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
@@ -69,6 +70,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
+  INSERT INTO probe VALUES (1, 0);
 
   CREATE TABLE folded_transcripts (
     transcript INTEGER PRIMARY KEY REFERENCES transcripts ON DELETE CASCADE,
@@ -163,6 +167,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX documents_of_thread ON documents (thread_id);
   CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
 
+  CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
+
   CREATE TABLE document_versions (
     shelf TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -171,10 +177,11 @@ export const MIGRATIONS: readonly string[] = [
     about TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    text TEXT NOT NULL,
+    text_id TEXT NOT NULL REFERENCES document_texts,
     PRIMARY KEY (shelf, name, version),
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+  CREATE INDEX document_versions_of_text ON document_versions (text_id);
 
   CREATE TABLE document_changes (
     shelf TEXT NOT NULL,

@@ -56,12 +56,16 @@ export function rowRun(row: Row): Run {
     ...optional('leftBy', row.left_by, decode),
     ...(isCopy(row) ? { isCopy: true } : {}),
     ...(row.deaths === 0 ? {} : { deaths: row.deaths as number }),
+    ...optional('parked', row.parked, decode),
     ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
     ...optional('error', row.error, decode),
   };
 }
+
+/** The reason of the next claim of a suspended run. */
+export const REASON_AFTER = `CASE WHEN parked IS NULL THEN 'resumed' ELSE 'interrupted' END`;
 
 export function runTurn(run: Run, input: Value | undefined): Turn {
   const { turnId, threadId, runId, createdAt } = run;

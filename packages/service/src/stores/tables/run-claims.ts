@@ -1,6 +1,6 @@
 import type { ClaimOptionsSchema } from '@toolscript/core/ports';
 import type { Database, Dialect, Parameters, Row } from './database.js';
-import { encode } from './rows.js';
+import { encode, REASON_AFTER } from './rows.js';
 import { fairShares } from '../store-rules.js';
 
 type ParsedClaim = ReturnType<typeof ClaimOptionsSchema.parse>;
@@ -46,9 +46,9 @@ const HAS_ROOM = '(:max IS NULL OR coalesce(held.number, 0) < :max)';
 
 const claimSql = (candidate: string, lock: string, order = 'position') => `
   UPDATE runs SET
-    deaths = deaths + CASE state WHEN 'running' THEN 1 ELSE 0 END,
+    deaths = deaths + CASE state WHEN 'running' THEN :died ELSE 0 END,
     left_by = CASE state WHEN 'running' THEN coalesce(left_by, owner) ELSE left_by END,
-    reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
+    reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN ${REASON_AFTER} ELSE reason END, parked = NULL,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now
   WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY ${order} LIMIT 1 ${lock})
@@ -113,11 +113,11 @@ export class RunClaims {
   }
 
   async claim(
-    { owner, leaseMs, runId, workspaces, maxPerPrincipal, evenSuspended }: Lease & Partial<ParsedClaim>,
+    { owner, leaseMs, runId, workspaces, maxPerPrincipal, evenSuspended, isAfterFault }: Lease & Partial<ParsedClaim>,
     now: number,
   ): Promise<Row | undefined> {
     const served = { workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)), now };
-    const parameters = { ...served, owner: encode(owner), leaseMs };
+    const parameters = { ...served, owner: encode(owner), leaseMs, died: isAfterFault === true ? 0 : 1 };
     if (runId === undefined) return this.#claimFairly(parameters, served, maxPerPrincipal);
     const { one, suspended } = this.#statements;
     const found = await this.database.first(one, { ...parameters, runId });

@@ -75,13 +75,13 @@ export class RunTables {
     });
   }
 
-  renew({ runId, epoch }: RunFence, leaseMs: number, now: number): Promise<Renewal> {
+  renew({ runId, epoch }: RunFence, leaseMs: number, hasProgressed: boolean, now: number): Promise<Renewal> {
     return this.database.write(
       async () => {
         const row = await this.database.first(
-          `UPDATE runs SET lease_ms = :leaseMs, lease_expires_at = :now + :leaseMs
+          `UPDATE runs SET lease_ms = :leaseMs, lease_expires_at = :now + :leaseMs, deaths = deaths * :kept
           WHERE run_id = :runId AND epoch = :epoch AND state = 'running' RETURNING cancel_requested_at`,
-          { runId, epoch, leaseMs, now },
+          { runId, epoch, leaseMs, kept: hasProgressed ? 0 : 1, now },
         );
         const known = row ?? (await findRun(this.database, runId));
         return { isHeld: row !== undefined, isCancelRequested: (known?.cancel_requested_at ?? null) !== null };
@@ -114,6 +114,30 @@ export class RunTables {
     });
   }
 
+  park(fence: RunFence, reason: string, now: number): Promise<Run> {
+    return this.database.write(async () => {
+      const before = await lockRun(this.database, fence.runId);
+      if (before?.epoch === fence.epoch && before.parked !== null) return rowRun(before);
+      const row = await heldRun(this.database, fence);
+      await this.#leave(row, 'suspended', now);
+      const sql = 'UPDATE runs SET parked = :parked WHERE run_id = :runId';
+      await this.database.run(sql, { runId: fence.runId, parked: encode(reason) });
+      return (await this.get(fence.runId))!;
+    });
+  }
+
+  resume(runId: string, now: number): Promise<Run | undefined> {
+    return this.database.write(async () => {
+      const row = await lockRun(this.database, runId);
+      if (row !== undefined && row.parked !== null) await this.#approvals.queueIfDecided(runId, now);
+      return this.get(runId);
+    });
+  }
+
+  probe(): Promise<void> {
+    return this.database.write(() => this.database.run('UPDATE probe SET value = value + 1'), { flush: false });
+  }
+
   finish(fence: RunFence, { state, error }: RunEnd, now: number): Promise<Run> {
     return this.database.write(async () => {
       const before = await lockRun(this.database, fence.runId);
@@ -139,16 +163,18 @@ export class RunTables {
 
   async list({
     filters,
+    parked,
     after,
     limit,
   }: {
     filters: Readonly<Record<string, string | undefined>>;
+    parked?: true | undefined;
     after: number;
     limit: number;
   }) {
     const { sql, parameters } = conditions(this.database.dialect, filters);
     const rows = await this.database.all(
-      `SELECT * FROM runs WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
+      `SELECT * FROM runs WHERE ${sql} ${parked === true ? `AND state = 'suspended' AND parked IS NOT NULL` : ''} AND position > :after ORDER BY position LIMIT :limit`,
       { ...parameters, after, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);

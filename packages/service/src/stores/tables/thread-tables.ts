@@ -13,6 +13,7 @@ import { endsRun } from '@toolscript/core/stream';
 import type { DecidedApproval, EventRange, RunIdentity, ThreadDraft, ThreadInstructions } from '@toolscript/core/ports';
 import { ApprovalTables } from './approval-tables.js';
 import type { Database, Row, Value } from './database.js';
+import { deleteThreadVersions } from './document-tables.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
 import {
   rowApproval,
@@ -119,6 +120,7 @@ export class ThreadTables {
       const thread = await lockThread(this.database, threadId);
       const runs = await this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
       await deleteTranscripts(this.database, threadId);
+      await deleteThreadVersions(this.database, threadId);
       await this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
       const runIds = runs.map((row) => row.run_id as string);
       return { runIds, principal: thread && (JSON.parse(thread.principal as string) as string) };

@@ -45,8 +45,10 @@ CREATE TABLE runs (
   updated_at INTEGER NOT NULL,
   error TEXT,
   transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
-  bytes INTEGER NOT NULL
+  bytes INTEGER NOT NULL,
+  parked TEXT
   ) STRICT;
+CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
 CREATE INDEX runs_of_state ON runs (state, position);
 CREATE INDEX runs_of_thread ON runs (thread_id, position);
 CREATE INDEX runs_of_transcript ON runs (transcript);
@@ -138,6 +140,7 @@ CREATE TABLE documents (
   ) STRICT;
 CREATE INDEX documents_of_thread ON documents (thread_id);
 CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE document_texts (text_id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE document_versions (
   shelf TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -146,10 +149,11 @@ CREATE TABLE document_versions (
   about TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  text TEXT NOT NULL,
+  text_id TEXT NOT NULL REFERENCES document_texts,
   PRIMARY KEY (shelf, name, version),
   FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
+CREATE INDEX document_versions_of_text ON document_versions (text_id);
 CREATE TABLE document_changes (
   shelf TEXT NOT NULL,
   number INTEGER NOT NULL,
@@ -167,8 +171,9 @@ CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
 INSERT INTO counter VALUES (1, 8);
 INSERT INTO threads VALUES ('thr_1', '"ada"', '"a\u0000title"', '"/w"', '"coder"', 1750000000000, 1750000000000, 8, 'a�title', NULL, 0);
 INSERT INTO instructions VALUES ('thr_1', '{"agentId":"coder","model":"m","system":"be brief"}');
+INSERT INTO probe VALUES (1, 0);
 INSERT INTO transcripts VALUES (2, '[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]', 'pay "ada" 1 €');
-INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478);
+INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478, NULL);
 INSERT INTO requests VALUES ('"ada"', '"key"', '8ad23f101a06e01b23621e53e226549741614126e422a871f7475db5cd3620be', 'run_1');
 INSERT INTO events VALUES (2, 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO events VALUES (2, 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
@@ -179,6 +184,8 @@ INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"r
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
 INSERT INTO shelves VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '"ada"', 'thr_1', 8);
 INSERT INTO documents VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 'thread', '"thr_1"', 'file', 'thr_1', 2, NULL);
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, '"one"');
-INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, '"a\u0000two"');
+INSERT INTO document_texts VALUES ('txt_1', '"one"');
+INSERT INTO document_texts VALUES ('txt_2', '"a\u0000two"');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, 'txt_1');
+INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, 'txt_2');
 INSERT INTO document_changes VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', 1, '3cfc68e43d04b48a98a0f1ec46d50b4af7708c0cdd53588117d1e510f6bdb048', 'thr_1', 1, 3, 1750000000000, 1750000000005);

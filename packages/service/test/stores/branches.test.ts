@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DOCUMENT_LIMITS } from '@toolscript/core/ports';
 import { expect, it, onTestFinished } from 'vitest';
 import { LibsqlDatabase } from '#service/stores/tables/libsql-database.js';
 import { tablesOver } from '#service/stores/tables/index.js';
@@ -9,7 +10,7 @@ const LEASE = { owner: 'a test', leaseMs: 60_000 };
 async function openTables() {
   const database = await LibsqlDatabase.open(join(newFolder(), 'service.db'));
   onTestFinished(() => database.close());
-  const { threads, runs } = tablesOver(database);
+  const { threads, runs, documents } = tablesOver(database);
   const count = async (sql: string) => Object.values((await database.first(sql))!)[0];
   /** Adds a completed turn with as many bytes. */
   const endedTurn = async (thread: { threadId: string } | { create: object }, length: number) => {
@@ -19,13 +20,19 @@ async function openTables() {
     await runs.finish({ runId: run.runId, epoch: 1 }, { state: 'completed' }, 2);
     return turn;
   };
-  return { threads, count, endedTurn };
+  const save = (threadId: string, text: string) => {
+    const place = { scope: { kind: 'thread', id: threadId }, kind: 'file', name: 'a' } as const;
+    const rest = { about: {}, expiresAt: undefined, ifVersion: undefined, idempotencyKey: undefined, fence: undefined };
+    return documents.save({ ...place, ...rest, text }, DOCUMENT_LIMITS, 1);
+  };
+  return { threads, count, endedTurn, save };
 }
 
 it('a branch adds as many pages to the file for a large thread as for a small one', async () => {
-  const { threads, count, endedTurn } = await openTables();
+  const { threads, count, endedTurn, save } = await openTables();
   const added = async (length: number) => {
     const { threadId } = await endedTurn({ create: {} }, length);
+    await save(threadId, 'x'.repeat(length));
     const { turnId } = await endedTurn({ threadId }, 1);
     const before = (await count('PRAGMA page_count')) as number;
     await threads.create({ principal: 'ada', branchOf: { threadId, turnId } }, 3);
@@ -46,4 +53,19 @@ it('a transcript is deleted with the last of its runs', async () => {
   expect(await transcripts()).toBe(1);
   await threads.delete(branch.threadId);
   expect(await transcripts()).toBe(0);
+});
+
+it('a text of a document is deleted with the last of its versions', async () => {
+  const { threads, count, endedTurn, save } = await openTables();
+  const { threadId, turnId } = await endedTurn({ create: {} }, 1);
+  await save(threadId, 'shared');
+  const texts = () => count('SELECT count(*) FROM document_texts');
+  const branch = await threads.create({ principal: 'ada', branchOf: { threadId, turnId, withTurn: true } }, 3);
+  expect(await texts()).toBe(1);
+  for (let version = 2; version <= DOCUMENT_LIMITS.versions + 1; version += 1) await save(threadId, 'own');
+  expect(await texts()).toBe(DOCUMENT_LIMITS.versions + 1);
+  await threads.delete(threadId);
+  expect(await texts()).toBe(1);
+  await threads.delete(branch.threadId);
+  expect(await texts()).toBe(0);
 });
