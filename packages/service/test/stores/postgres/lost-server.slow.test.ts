@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import type { Run, StreamEvent } from '@toolscript/core/protocol';
+import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '#service/stores/index.js';
 import { changedUrl, describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
@@ -23,6 +24,8 @@ class Network {
   refuses: string | undefined;
   /** New connections get no answer. */
   isSilent = false;
+  /** All connections stay open, and no data passes. */
+  losesEverything = false;
 
   constructor(url: string) {
     this.#target = new URL(url);
@@ -49,7 +52,7 @@ class Network {
   }
 
   #relay(client: Socket): void {
-    if (this.isSilent) return void client.on('error', () => {}).resume();
+    if (this.isSilent || this.losesEverything) return void client.on('error', () => {}).resume();
     const server = connect(Number(this.#target.port || 5432), this.#target.hostname);
     let isLost = false;
     for (const socket of [client, server]) {
@@ -57,6 +60,7 @@ class Network {
       socket.on('error', () => {});
     }
     client.on('data', (data) => {
+      if (this.losesEverything) return;
       if (this.losesAnswerTo !== undefined && data.includes(this.losesAnswerTo)) {
         isLost = true;
         this.losesAnswerTo = undefined;
@@ -64,7 +68,7 @@ class Network {
       if (this.refuses !== undefined && data.includes(this.refuses)) client.destroy();
       else server.write(data);
     });
-    server.on('data', (data) => (isLost ? client.destroy() : client.write(data)));
+    server.on('data', (data) => this.losesEverything || (isLost ? client.destroy() : client.write(data)));
     server.on('close', () => client.destroy());
     client.on('close', () => server.destroy());
   }
@@ -98,6 +102,36 @@ describeWithPostgres('a server that goes away', () => {
     const [found, created] = await calls;
     expect(found?.runId).toBe(run.runId);
     expect((await stores.runs.list()).runs.map(({ runId }) => runId)).toEqual([run.runId, created.run.runId]);
+  });
+
+  it('without a sign is missed: a call ends when a new connection gets no answer either', async () => {
+    const { network, stores } = await open();
+    await stores.runs.list();
+    const happened: string[] = [];
+    network.losesEverything = true;
+    network.connections.once('connection', () => happened.push('a new connection'));
+    const refused = stores.runs.list();
+    refused.catch(() => happened.push('the end of the call'));
+    await expect(refused).rejects.toThrow(StoreUnavailableError);
+    expect(happened).toEqual(['a new connection', 'the end of the call']);
+    network.losesEverything = false;
+    expect((await stores.runs.list()).runs).toEqual([]);
+  });
+
+  it('is not suspected of it if it answers a new connection: a slow statement continues', async () => {
+    const { network, stores } = await open();
+    const { run } = await stores.runs.create(DRAFT);
+    const locking = new pg.Client(network.url);
+    await locking.connect();
+    await locking.query('BEGIN');
+    await locking.query('SELECT * FROM runs FOR UPDATE');
+    const asked = once(network.connections, 'connection');
+    const cancelled = stores.runs.requestCancel(run.runId);
+    await asked;
+    await delay(500);
+    await locking.query('COMMIT');
+    expect(await cancelled).toMatchObject({ runId: run.runId, state: 'queued' });
+    await locking.end();
   });
 
   it('during the commit of a new run leaves it in doubt, which the error says', async () => {
