@@ -80,6 +80,8 @@ describe('a client of the gateway', () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       'run_script',
+      'wait_script',
+      'cancel_script',
       'resume_script',
       'read_value',
       'search_tools',

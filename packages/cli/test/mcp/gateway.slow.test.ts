@@ -117,6 +117,8 @@ describe.each(CLIENTS)('a client %s', (_which, connect) => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       'run_script',
+      'wait_script',
+      'cancel_script',
       'resume_script',
       'read_value',
       'search_tools',

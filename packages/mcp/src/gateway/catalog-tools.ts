@@ -1,5 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { withUnanswered } from './call-run.js';
 import type { GatewayServices } from './services.js';
 
 const READS = { readOnlyHint: true, openWorldHint: false };
@@ -19,13 +20,13 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       inputSchema: z.object({ query: z.string(), limit: z.number().int().min(1).max(50).optional() }),
       annotations: READS,
     },
-    async ({ query, limit }) => {
+    async ({ query, limit }, ctx) => {
       await services.ready?.();
       const found = catalog().search(query, limit === undefined ? {} : { limit });
       const lines = found.map(({ name, description }) => `${name}: ${description}`);
       const missing = services.notices?.() ?? [];
       if (lines.length === 0) lines.push(missing.length === 0 ? NO_MATCH : NOTHING_YET);
-      return textResult([...lines, ...missing].join('\n'));
+      return withUnanswered(services, ctx, textResult([...lines, ...missing].join('\n')));
     },
   );
   server.registerTool(
@@ -35,11 +36,12 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
       annotations: READS,
     },
-    async ({ names }) => {
+    async ({ names }, ctx) => {
       await services.ready?.();
       const described = names.map((name) => catalog().describe(name));
       const texts = names.map((name, index) => described[index] ?? catalog().explainMissing(name, 'search_tools'));
-      return textResult([...texts, ...(described.includes(undefined) ? (services.notices?.() ?? []) : [])].join('\n'));
+      const missing = described.includes(undefined) ? (services.notices?.() ?? []) : [];
+      return withUnanswered(services, ctx, textResult([...texts, ...missing].join('\n')));
     },
   );
 }

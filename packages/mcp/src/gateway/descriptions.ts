@@ -40,7 +40,7 @@ export function connectInstructions(harness: Harness, isComplete = true): string
   const start =
     'Act by writing TypeScript for `run_script`: one script makes many calls, and returns only what you need.';
   const end =
-    'If a script waits for a decision of the user, call `resume_script` with its `scriptId` after the user has decided.';
+    'If a script waits for a decision of the user, call `resume_script` with its `scriptId` after the user has decided. If a script still runs, call `wait_script` or `cancel_script`.';
   const missing = isComplete ? '' : MISSING;
   const room = MAX_DESCRIPTION - start.length - SEARCH.length - end.length - missing.length - 6;
   return `${[start, SEARCH, end, namespaces(toolNames(harness), room)].join('\n\n')}${missing}`;

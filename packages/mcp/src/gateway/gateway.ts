@@ -51,7 +51,7 @@ export interface GatewayHttp {
 const STATE_LIFE_SECONDS = 24 * 3_600;
 
 /**
- * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` for the tools of the harness. The
+ * Offers `run_script`, `search_tools`, `describe_tools`, `resume_script`, `wait_script` and `cancel_script` for the tools of the harness. The
  * description of `run_script` and the instructions are about the tools at the time of this call, or of the last
  * `refresh`; `search_tools` finds all tools.
  */

@@ -2,6 +2,9 @@ import type { Outcome } from '@toolscript/core';
 
 const MAX_SCRIPTS = 50;
 
+/** The script of such a failure has not ended: it can still be resumed, or another process runs it. */
+const CONTINUES: ReadonlySet<string> = new Set(['ScriptInterruptedError', 'StoreError', 'SuspensionError']);
+
 /** The result of a script. */
 interface PastScript {
   readonly scriptId: string;
@@ -18,10 +21,13 @@ export class PastScripts {
   /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
   readonly #outcomes = new Map<string, Outcome>();
   readonly #resumedScripts = new Map<string, Promise<Outcome>>();
+  /** The scripts whose calls got no answer. */
+  readonly #unanswered = new Set<string>();
 
   /** Adds a script. A resumed script replaces its earlier entry. Callers may omit `code` if that entry has the code. */
   add(outcome: Outcome, code?: string): void {
-    const { scriptId, status, operations } = outcome;
+    const { scriptId, status, operations, error } = outcome;
+    if (error?.code === 'ScriptNotFoundError') return;
     const known = this.#scripts.get(scriptId);
     this.#scripts.delete(scriptId);
     this.#scripts.set(scriptId, {
@@ -32,7 +38,8 @@ export class PastScripts {
       code: code ?? known?.code ?? '',
       operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
     });
-    if (status !== 'suspended') this.#outcomes.set(scriptId, outcome);
+    if (status === 'completed' || (status === 'failed' && !CONTINUES.has(error!.code)))
+      this.#outcomes.set(scriptId, outcome);
     const [oldest] = this.#scripts.keys();
     if (this.#scripts.size <= MAX_SCRIPTS) return;
     this.#scripts.delete(oldest!);
@@ -48,6 +55,20 @@ export class PastScripts {
     const resumed = resume().finally(() => this.#resumedScripts.delete(scriptId));
     this.#resumedScripts.set(scriptId, resumed);
     return resumed;
+  }
+
+  /** Notes that the call of a script got no answer. The newest ones count. */
+  addUnanswered(scriptId: string): void {
+    this.#unanswered.add(scriptId);
+    const [oldest] = this.#unanswered;
+    if (this.#unanswered.size > MAX_SCRIPTS) this.#unanswered.delete(oldest!);
+  }
+
+  /** Returns each script without an answer once. */
+  takeUnanswered(): readonly string[] {
+    const ids = [...this.#unanswered];
+    this.#unanswered.clear();
+    return ids;
   }
 
   /** The outcome of a script that has ended in this gateway. */

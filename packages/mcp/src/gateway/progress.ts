@@ -17,7 +17,10 @@ export async function withProgress<Result>(
   if (progressToken === undefined) return run(() => {});
   const startedAt = performance.now();
   let progress = 0;
+  let isOver = false;
   const send = (message: string) => {
+    // The script may outlive the call.
+    if (isOver) return;
     progress += 1;
     const params = { progressToken, progress, message };
     // A disconnected client needs no progress.
@@ -32,6 +35,7 @@ export async function withProgress<Result>(
       send(payload.message);
     });
   } finally {
+    isOver = true;
     clearInterval(timer);
   }
 }

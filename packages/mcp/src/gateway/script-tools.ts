@@ -1,19 +1,12 @@
-import type {
-  CallToolResult,
-  InputRequiredResult,
-  McpServer,
-  RegisteredTool,
-  ServerContext,
-} from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@modelcontextprotocol/server';
 import type { Outcome, ResumeOptions } from '@toolscript/core';
 import { z } from 'zod';
 import { outcomeResult, ResultSchema, textPart, valueText } from './outcome-result.js';
+import { callWaitMs, ownerOptions, running, withUnanswered, type Answer } from './call-run.js';
 import { withProgress } from './progress.js';
 import type { GatewayServices, PendingState } from './services.js';
 import { userDecisions, askUser, canAskUser, type SuspendedOutcome } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
-
-type Answer = CallToolResult | InputRequiredResult;
 
 /** A user needs longer to read a question. */
 const INSTANT_MS = 1_000;
@@ -41,6 +34,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       return answer(server, services, ctx, outcome, code);
     },
   );
+  registerWaits(server, services);
   server.registerTool(
     'resume_script',
     {
@@ -55,9 +49,10 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
         return answer(server, services, ctx, await resumeWithDecisions(services, pending, ctx), undefined);
       const waited = await waitForDecisions(services, scriptId, ctx.mcpReq.signal);
       const ended = services.past.endedOutcome(scriptId);
-      if (ended !== undefined) return outcomeResult(services, ended, undefined);
+      if (ended !== undefined) return outcomeAnswer(services, ctx, ended, undefined);
       if ('report' in waited) return report(waited.report);
-      const resume = () => running(services, ctx, (options) => services.harness.resume(scriptId, {}, options));
+      const resume = () =>
+        running(services, ctx, (options) => services.harness.resume(scriptId, {}, options), scriptId);
       return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
     },
   );
@@ -68,7 +63,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       inputSchema: z.object({ scriptId: z.string(), offset: z.number().int().min(0).optional() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    ({ scriptId, offset = 0 }) => {
+    ({ scriptId, offset = 0 }, ctx) => {
       const outcome = services.past.endedOutcome(scriptId);
       const value = outcome && valueText(outcome);
       if (value === undefined)
@@ -76,28 +71,83 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
           `There is no value of a script "${scriptId}". The values of the last 50 scripts are kept while the gateway runs. Run the script again.`,
         );
       const maxLength = services.harness.limits.modelOutputTokens * 3;
-      return { content: [{ type: 'text', text: textPart(value, offset, maxLength) }] };
+      const content = [{ type: 'text' as const, text: textPart(value, offset, maxLength) }];
+      return withUnanswered(services, ctx, { content });
     },
   );
   return runScript;
 }
 
+/** Registers `wait_script` and `cancel_script`, for scripts that run longer than a call. */
+function registerWaits(server: McpServer, services: GatewayServices): void {
+  server.registerTool(
+    'wait_script',
+    {
+      description: 'Waits for the result of a script that still runs.',
+      inputSchema: z.object({ scriptId: z.string() }),
+      outputSchema: ResultSchema,
+    },
+    async ({ scriptId }, ctx) => {
+      const pending = ctx.mcpReq.requestState<PendingState>();
+      const outcome =
+        pending === undefined
+          ? await waitForScript(services, scriptId, ctx)
+          : await resumeWithDecisions(services, pending, ctx);
+      return answer(server, services, ctx, outcome, undefined);
+    },
+  );
+  server.registerTool(
+    'cancel_script',
+    {
+      description: 'Cancels a script that still runs or waits for a decision. Returns what it has done.',
+      inputSchema: z.object({ scriptId: z.string() }),
+      outputSchema: ResultSchema,
+    },
+    async ({ scriptId }, ctx) => {
+      const { harness, principal, past } = services;
+      const outcome = past.endedOutcome(scriptId) ?? (await harness.cancelScript(scriptId, { principal }));
+      past.add(outcome);
+      return outcomeAnswer(services, ctx, outcome, undefined);
+    },
+  );
+}
+
+/** Waits for a script. A script whose process has ended continues in this process. */
+async function waitForScript(services: GatewayServices, scriptId: string, ctx: ServerContext): Promise<Outcome> {
+  const { harness, principal, past, progressMs } = services;
+  const ended = past.endedOutcome(scriptId);
+  if (ended !== undefined) return ended;
+  const { signal } = ctx.mcpReq;
+  const forMs = callWaitMs(services);
+  const outcome = await withProgress(ctx, progressMs, () => harness.waitScript(scriptId, { forMs, principal, signal }));
+  if (outcome.error?.code !== 'ScriptInterruptedError') return outcome;
+  // The end of the call ends only the wait.
+  const options = { yieldAfterMs: forMs, ...ownerOptions(services) };
+  const recover = async (onEvent: ResumeOptions['onEvent']) => {
+    await services.ready?.();
+    return harness.recover(scriptId, { ...options, onEvent });
+  };
+  return past.resuming(scriptId, () => withProgress(ctx, progressMs, recover));
+}
+
+/** The result of a script, with a report on earlier scripts without an answer. */
+async function outcomeAnswer(
+  services: GatewayServices,
+  ctx: ServerContext,
+  outcome: Outcome,
+  code: string | undefined,
+  next = outcome.status === 'running' ? waitAdvice(outcome) : undefined,
+): Promise<Answer> {
+  return withUnanswered(services, ctx, await outcomeResult(services, outcome, code, next));
+}
+
+function waitAdvice({ scriptId }: Outcome): string {
+  return `The script continues. Call wait_script with { "scriptId": "${scriptId}" } for its result, or cancel_script to end it.`;
+}
+
 /** The result of a call that did nothing. */
 function report(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
-}
-
-/** Runs or resumes a script as the work of a call: with its signal and its progress. */
-async function running(
-  { principal, app, progressMs, ready }: GatewayServices,
-  ctx: ServerContext,
-  run: (options: ResumeOptions) => Promise<Outcome>,
-): Promise<Outcome> {
-  const owner = { ...(principal === undefined ? {} : { principal }), ...(app === undefined ? {} : { app }) };
-  return withProgress(ctx, progressMs, async (onEvent) => {
-    await ready?.();
-    return run({ signal: ctx.mcpReq.signal, onEvent, ...owner });
-  });
 }
 
 /**
@@ -108,7 +158,8 @@ function resumeWithDecisions(services: GatewayServices, pending: PendingState, c
   const { approvals, askedAtMs } = pending;
   const isInstant = Date.now() - askedAtMs < (services.instantMs ?? INSTANT_MS);
   const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, approvals, isInstant) : {};
-  return running(services, ctx, (options) => services.harness.resume(pending.scriptId, decisions, options));
+  const { scriptId } = pending;
+  return running(services, ctx, (options) => services.harness.resume(scriptId, decisions, options), scriptId);
 }
 
 async function answer(
@@ -119,12 +170,12 @@ async function answer(
   code: string | undefined,
 ): Promise<Answer> {
   services.past.add(outcome, code);
-  if (outcome.status !== 'suspended') return outcomeResult(services, outcome, code);
+  if (outcome.status !== 'suspended') return outcomeAnswer(services, ctx, outcome, code);
   const isAnswered = ctx.mcpReq.inputResponses !== undefined && wasAskedBefore(ctx, outcome);
   // defence: mcp-callers-decide-by-scope
   const mayAsk = services.mayDecide && canAskUser(server, ctx);
   if (mayAsk && !isAnswered) return askUser(outcome, await mintState(services, outcome, ctx));
-  if (services.harness.hasStore) return outcomeResult(services, outcome, code, resumeAdvice(services, outcome));
+  if (services.harness.hasStore) return outcomeAnswer(services, ctx, outcome, code, resumeAdvice(services, outcome));
   const denied = Object.fromEntries(
     outcome.pendingApprovals.map(({ approvalId }) => [approvalId, { decision: 'deny', note: UNDECIDED } as const]),
   );
@@ -132,7 +183,12 @@ async function answer(
     server,
     services,
     ctx,
-    await running(services, ctx, (options) => services.harness.resume(outcome.scriptId, denied, options)),
+    await running(
+      services,
+      ctx,
+      (options) => services.harness.resume(outcome.scriptId, denied, options),
+      outcome.scriptId,
+    ),
     code,
   );
 }

@@ -24,6 +24,11 @@ export interface GatewayOptions {
    * A client that declines a question within this time, in ms, has no user: the call stays undecided. Default 1 000.
    */
   readonly instantMs?: number | undefined;
+  /**
+   * The time in ms after which `run_script` and `wait_script` answer that their script still runs. Default 45 000,
+   * because clients give up after 60 s.
+   */
+  readonly yieldAfterMs?: number | undefined;
   /** The time in ms after which a client hears that its script still runs, if nothing else is reported. Default 10 000. */
   readonly progressMs?: number | undefined;
   /**
