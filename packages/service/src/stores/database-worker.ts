@@ -66,6 +66,7 @@ function close(tables: OpenTables): void {
 }
 
 async function call(tables: OpenTables, { table, method, parameters }: CallMessage): Promise<unknown> {
+  tables.database.requireFile();
   const target = tables[table] as unknown as Record<string, (...parameters: readonly unknown[]) => unknown>;
   return target[method]!(...parameters);
 }

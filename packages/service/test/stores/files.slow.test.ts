@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
@@ -37,6 +37,11 @@ async function freshFile(): Promise<string> {
   const path = join(newFolder(), 'service.db');
   await (await openStores(`libsql:${path}`)).close();
   return path;
+}
+
+function copyOf(path: string): string {
+  copyFileSync(path, `${path}.copy`);
+  return `${path}.copy`;
 }
 
 /** The sentence that describes a fault. */
@@ -191,6 +196,25 @@ describe('files', () => {
     chmodSync(folder, 0o755);
   });
 
+  it.runIf(!isWindows)('a file that is deleted or replaced while it is open is missed at the next call', async () => {
+    for (const change of [
+      (path: string) => rmSync(dirname(path), { recursive: true }),
+      (path: string) => renameSync(copyOf(path), path),
+    ]) {
+      const path = await freshFile();
+      const stores = await openStores(`libsql:${path}`);
+      const { threadId } = await stores.threads.create({ principal: 'ada' });
+      change(path);
+      const calls = [() => stores.threads.get(threadId), () => stores.threads.create({ principal: 'ada' })];
+      for (const call of calls) {
+        const refused = call();
+        await expect(refused).rejects.toThrow(StoreUnavailableError);
+        await expect(refused).rejects.toThrow(/service\.db was deleted or replaced while it was open/u);
+      }
+      await stores.close();
+    }
+  });
+
   it('a full disk is reported in one sentence, and existing data stays', async () => {
     const path = await freshFile();
     const database = await LibsqlDatabase.open(path);
@@ -283,7 +307,7 @@ describe('URLs', () => {
     const program = `const { openStores } = await import(${modules}); console.log((await (await openStores(${url})).threads.list()).threads)`;
     const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 240_000,
     });
     expect([stdout, stderr, status]).toEqual(['[]\n', '', 0]);
   });

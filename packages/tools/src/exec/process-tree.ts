@@ -6,6 +6,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { failure, systemCode } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
 import { fitJson, HeadAndTail } from './output.js';
+import { GroupWatcher } from './group-watcher.js';
 import { OutputProgress } from './progress.js';
 
 /*
@@ -53,9 +54,10 @@ export interface CommandResult {
   durationMs: number;
 }
 
-/** The running process groups. This process kills them when it exits. */
+/** The running process groups. This process kills them when it exits, and a watcher does if this process is killed. */
 export class ProcessGroups {
   readonly #leaders = new Set<number>();
+  readonly #watcher = new GroupWatcher();
   readonly #killAll = (): void => {
     for (const leader of this.#leaders) killGroup(leader, 'SIGKILL');
   };
@@ -63,10 +65,12 @@ export class ProcessGroups {
   add(leader: number): void {
     if (this.#leaders.size === 0) process.on('exit', this.#killAll);
     this.#leaders.add(leader);
+    this.#watcher.add(leader);
   }
 
   delete(leader: number): void {
     this.#leaders.delete(leader);
+    this.#watcher.delete(leader);
     if (this.#leaders.size === 0) process.off('exit', this.#killAll);
   }
 }

@@ -299,8 +299,8 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     process.kill(pid, 'SIGKILL');
   });
 
-  it('ends when the host exits', async () => {
-    const pidFile = join(folder, 'grandchild-5');
+  it.each(['exits', 'is killed'])('ends with all that it has started when the host %s', async (how) => {
+    const pidFile = join(folder, `grandchild-5-${how.length}`);
     const host = spawn(
       process.execPath,
       [
@@ -309,14 +309,15 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
         `
       const { createExec } = await import(${tools('#tools/exec/exec.js')});
       const { createWorkspace } = await import(${tools('#tools/files/workspace.js')});
-      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'echo $$ > ${pidFile}; sleep 60'] });
+      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'sleep 6000 & echo $! > ${pidFile}; sleep 6000'] });
       process.stdin.once('data', () => process.exit(0));`,
       ],
       { stdio: ['pipe', 'ignore', 'inherit'] },
     );
     const pid = await pidIn(pidFile);
     expect(isAlive(pid)).toBe(true);
-    host.stdin.write('go');
+    if (how === 'exits') host.stdin.write('go');
+    else host.kill('SIGKILL');
     expect(await dies(pid)).toBe(true);
   });
 

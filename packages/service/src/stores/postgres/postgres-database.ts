@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { CallOf, MethodsOf, TableCalls, TableName } from '../calls.js';
 import { tablesOver, type Tables } from '../tables/index.js';
 import { Changes } from './changes.js';
-import { postgresConfiguration, tryToConnect } from './configuration.js';
+import { postgresConfiguration, tryToConnect, type PostgresConfiguration } from './configuration.js';
 import { PostgresConnection } from './connection.js';
 import { describePostgresFault, isCrowded, isOnStandby, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
@@ -13,6 +13,9 @@ import type { ChangeBoard } from '../change-board.js';
 
 /** Maximum time that a call waits for an unreachable server, in ms. */
 const GONE_MS = 10_000;
+
+/** Time for which a call waits for an answer until a new connection shows whether the server answers, in ms. */
+const SILENT_MS = 5_000;
 
 /** The first and the maximum delay between attempts to connect, in ms. */
 const FIRST_WAIT_MS = 50;
@@ -68,10 +71,18 @@ export class PostgresDatabase implements TableCalls {
   readonly #changes: Changes;
   readonly #clock: ServerClock;
   readonly #open = new Set<Promise<unknown>>();
+  readonly #config: pg.ClientConfig;
+  /** Resolves to whether the server answers a new connection. */
+  #probe: Promise<boolean> | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(pool: pg.Pool, place: Place, listening: pg.ClientConfig, { channel, now }: PreparedDatabase) {
+  private constructor(
+    pool: pg.Pool,
+    { config, listening, place }: PostgresConfiguration,
+    { channel, now }: PreparedDatabase,
+  ) {
     this.#pool = pool;
+    this.#config = config;
     this.place = place;
     this.#clock = ServerClock.at(now, () => this.use((connection) => connection.now()));
     this.#changes = new Changes({
@@ -87,7 +98,8 @@ export class PostgresDatabase implements TableCalls {
    * `StoreUnavailableError` if the database cannot be used.
    */
   static async open(url: string): Promise<PostgresDatabase> {
-    const { config, listening, place } = postgresConfiguration(url);
+    const configuration = postgresConfiguration(url);
+    const { config, listening, place } = configuration;
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
     // At the next call, the pool replaces an idle connection that has ended.
     pool.on('error', () => {});
@@ -98,7 +110,7 @@ export class PostgresDatabase implements TableCalls {
       const client = await pool.connect();
       try {
         const prepared = await prepare(new PostgresConnection(client), place);
-        return new PostgresDatabase(pool, place, listening, prepared);
+        return new PostgresDatabase(pool, configuration, prepared);
       } finally {
         client.release();
       }
@@ -184,13 +196,36 @@ export class PostgresDatabase implements TableCalls {
 
   async #onClient<Result>(client: pg.PoolClient, action: () => Promise<Result>): Promise<Result> {
     let isLost = false;
+    let isWaiting = true;
+    const watch = setInterval(() => void this.#endIfSilent(client, () => isWaiting), SILENT_MS);
     try {
       return await action();
     } catch (error) {
       isLost = isLostConnection(error) || isOnStandby(error);
       throw error;
     } finally {
+      isWaiting = false;
+      clearInterval(watch);
       client.release(isLost);
+    }
+  }
+
+  /**
+   * Ends the connection of a call that waits for an answer, if the server does not answer a new connection either: a
+   * network may lose all packets silently. A slow statement keeps its connection.
+   */
+  async #endIfSilent(client: pg.PoolClient, isWaiting: () => boolean): Promise<void> {
+    this.#probe ??= this.#answers().finally(() => (this.#probe = undefined));
+    // The client of a pool is a `Client`; its type lacks `end`.
+    if (!(await this.#probe) && isWaiting()) void (client as unknown as pg.Client).end().catch(() => {});
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await tryToConnect({ ...this.#config, connectionTimeoutMillis: SILENT_MS });
+      return true;
+    } catch (error) {
+      return !isLostConnection((error as Error).cause);
     }
   }
 

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import Libsql from 'libsql';
@@ -39,12 +39,14 @@ export class LibsqlDatabase implements Database {
   readonly dialect = DIALECT;
   readonly #connection: Libsql.Database;
   readonly #statements = new Map<string, Libsql.Statement>();
+  readonly #identity: string | undefined;
   #isFlushing = true;
   #group: Group | undefined;
 
-  private constructor(path: string) {
+  private constructor(readonly path: string) {
     makeFile(path);
     this.#connection = new Libsql(path);
+    this.#identity = fileIdentity(path);
   }
 
   /**
@@ -135,6 +137,18 @@ export class LibsqlDatabase implements Database {
 
   nextNumber(): Promise<number> {
     return this.nextPosition();
+  }
+
+  /**
+   * Throws a `StoreUnavailableError` if the file was deleted or replaced. The connection would still read and write it,
+   * and everything would be lost at the end of the process.
+   */
+  requireFile(): void {
+    // defence: deleted-files-are-noticed
+    if (fileIdentity(this.path) !== this.#identity)
+      throw new StoreUnavailableError(
+        `${this.path} was deleted or replaced while it was open, so nothing more is stored. Stop the processes that use it, restore a backup of the file, and start them again.`,
+      );
   }
 
   /** A number that changes when another connection writes. */
@@ -262,6 +276,12 @@ function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
+}
+
+/** The device and the inode of a file. Undefined if there is no file. */
+function fileIdentity(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev} ${stat.ino}`;
 }
 
 function migrate(database: LibsqlDatabase, path: string, steps: readonly string[]): void {

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import type { Run, StreamEvent } from '@toolscript/core/protocol';
+import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '#service/stores/index.js';
 import { changedUrl, describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
+import { freePort } from '@toolscript/testkit/free-port';
 
 const INPUT = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'hello' }];
 const DRAFT = { principal: 'ada', thread: { create: { title: 'a thread' } }, input: INPUT };
@@ -15,13 +17,15 @@ class Network {
   readonly #sockets = new Set<Socket>();
   readonly #target: URL;
   #listener: Server | undefined;
-  #port = 0;
+  #port: number | undefined;
   /** The next answer to a statement that contains this text is lost, with the connection. */
   losesAnswerTo: string | undefined;
   /** Connections that send this text end. */
   refuses: string | undefined;
   /** New connections get no answer. */
   isSilent = false;
+  /** All connections stay open, and no data passes. */
+  losesEverything = false;
 
   constructor(url: string) {
     this.#target = new URL(url);
@@ -36,9 +40,9 @@ class Network {
   }
 
   async start(): Promise<void> {
+    this.#port ??= await freePort();
     this.#listener = createServer((socket) => this.#relay(socket)).listen(this.#port, '127.0.0.1');
     await once(this.#listener, 'listening');
-    this.#port = (this.#listener.address() as AddressInfo).port;
   }
 
   stop(): void {
@@ -48,7 +52,7 @@ class Network {
   }
 
   #relay(client: Socket): void {
-    if (this.isSilent) return void client.on('error', () => {}).resume();
+    if (this.isSilent || this.losesEverything) return void client.on('error', () => {}).resume();
     const server = connect(Number(this.#target.port || 5432), this.#target.hostname);
     let isLost = false;
     for (const socket of [client, server]) {
@@ -56,6 +60,7 @@ class Network {
       socket.on('error', () => {});
     }
     client.on('data', (data) => {
+      if (this.losesEverything) return;
       if (this.losesAnswerTo !== undefined && data.includes(this.losesAnswerTo)) {
         isLost = true;
         this.losesAnswerTo = undefined;
@@ -63,7 +68,7 @@ class Network {
       if (this.refuses !== undefined && data.includes(this.refuses)) client.destroy();
       else server.write(data);
     });
-    server.on('data', (data) => (isLost ? client.destroy() : client.write(data)));
+    server.on('data', (data) => this.losesEverything || (isLost ? client.destroy() : client.write(data)));
     server.on('close', () => client.destroy());
     client.on('close', () => server.destroy());
   }
@@ -97,6 +102,36 @@ describeWithPostgres('a server that goes away', () => {
     const [found, created] = await calls;
     expect(found?.runId).toBe(run.runId);
     expect((await stores.runs.list()).runs.map(({ runId }) => runId)).toEqual([run.runId, created.run.runId]);
+  });
+
+  it('without a sign is missed: a call ends when a new connection gets no answer either', async () => {
+    const { network, stores } = await open();
+    await stores.runs.list();
+    const happened: string[] = [];
+    network.losesEverything = true;
+    network.connections.once('connection', () => happened.push('a new connection'));
+    const refused = stores.runs.list();
+    refused.catch(() => happened.push('the end of the call'));
+    await expect(refused).rejects.toThrow(StoreUnavailableError);
+    expect(happened).toEqual(['a new connection', 'the end of the call']);
+    network.losesEverything = false;
+    expect((await stores.runs.list()).runs).toEqual([]);
+  });
+
+  it('is not suspected of it if it answers a new connection: a slow statement continues', async () => {
+    const { network, stores } = await open();
+    const { run } = await stores.runs.create(DRAFT);
+    const locking = new pg.Client(network.url);
+    await locking.connect();
+    await locking.query('BEGIN');
+    await locking.query('SELECT * FROM runs FOR UPDATE');
+    const asked = once(network.connections, 'connection');
+    const cancelled = stores.runs.requestCancel(run.runId);
+    await asked;
+    await delay(500);
+    await locking.query('COMMIT');
+    expect(await cancelled).toMatchObject({ runId: run.runId, state: 'queued' });
+    await locking.end();
   });
 
   it('during the commit of a new run leaves it in doubt, which the error says', async () => {
