@@ -18,6 +18,10 @@ const BOUNDED: Readonly<Record<string, string>> = {
   [String.raw`\r?[\n\r\u2028\u2029](?=\s*at\s)`]: 'runs in the sandbox, under the time limit of its script',
   [String.raw`^(\[.*\]|[^:]*|.*:.*:.*?)(?::(\d+))?$`]: 'an entry of NO_PROXY of the user’s own environment',
   [String.raw`[?#].*$`]: 'an address in a configuration; the first match ends at the end of the text',
+  [String.raw`#.*$`]:
+    'the address of a server that this process has started; the first match ends at the end of the text',
+  [String.raw`(?:-v\d+(?::\d+)?|:[\w:-]*|\[1m\]|@\w+|-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest|fast))$`]:
+    'the name of a model in a configuration',
   [String.raw`:.*$`]: 'a segment of a path; the first match ends at the end of the text',
   [String.raw`^(?:cd\s+(?<directory>.*\S)\s*&&\s*)?(?:apply_patch|applypatch)\s+<<-?\s*(['"]?)(?<word>\w+)\2\s*$`]:
     'a command line of at most 5 000 characters',

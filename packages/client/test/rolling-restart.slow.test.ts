@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { foldResponse } from '@toolscript/core/history';
 import { createClient, type Client, type StreamEvent } from '@toolscript/client';
@@ -10,7 +11,9 @@ import { describeWithOwnRedis, OwnRedis } from '../../service/test/stores/redis/
 import { effectsIn } from '../../server/test/support/one-script-agent.js';
 import { TOKEN } from '../../server/test/support/test-server.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 
+/** Half of the clients hold a run open while a process is replaced; the others submit new ones. */
 const CLIENTS = 4;
 
 const ROLES = ['api', 'worker', 'persistence'] as const;
@@ -23,20 +26,44 @@ interface Seen {
   readonly events: readonly StreamEvent[];
 }
 
+/** The replaced processes: the runs that are held during the first replacement, the second, and so on. */
+class Rounds {
+  #held = 0;
+  /** Also the name of the file in the folder of the service for which held runs wait. */
+  current = 0;
+
+  constructor(readonly folder: string) {}
+
+  hold(round: number): void {
+    if (round === this.current) this.#held += 1;
+  }
+
+  /** Resolves when a run of each client that holds runs waits. */
+  untilHeld(): Promise<true> {
+    return until(() => this.#held === CLIENTS / 2);
+  }
+
+  next(): void {
+    writeFileSync(join(this.folder, `round-${this.current}`), '');
+    this.current += 1;
+    this.#held = 0;
+  }
+}
+
 /** The processes of a service, and a load balancer: it sends each request to an API that is ready. */
 class Service {
   readonly #start: (role: Role) => Promise<ServerProcess>;
+  readonly #rounds: Rounds;
   readonly #processes = new Map<Role, ServerProcess[]>();
   #requests = 0;
-  /** Called with the address of the API when a stream of a run has started. */
-  #onStream = (_origin: string) => {};
 
-  private constructor(start: (role: Role) => Promise<ServerProcess>) {
+  private constructor(start: (role: Role) => Promise<ServerProcess>, rounds: Rounds) {
     this.#start = start;
+    this.#rounds = rounds;
   }
 
-  static async open(start: (role: Role) => Promise<ServerProcess>): Promise<Service> {
-    const service = new Service(start);
+  static async open(start: (role: Role) => Promise<ServerProcess>, rounds: Rounds): Promise<Service> {
+    const service = new Service(start, rounds);
     await Promise.all(ROLES.map((role) => service.#add(role)));
     return service;
   }
@@ -46,20 +73,18 @@ class Service {
     const apis = this.#processes.get('api')!;
     const { origin } = new URL(apis[(this.#requests += 1) % apis.length]!.url!);
     const { pathname, search } = new URL(request.url);
-    const response = await fetch(new Request(`${origin}${pathname}${search}`, request));
-    if (request.method === 'GET') this.#onStream(origin);
-    return response;
+    return fetch(new Request(`${origin}${pathname}${search}`, request));
   };
 
   /**
-   * Replaces each process, one after the other: first a new one, then SIGTERM for the old one, while it has a run that
-   * has just started.
+   * Replaces each process, one after the other: first a new one, then SIGTERM for the old one, while it has runs that
+   * cannot end.
    */
   async restart(): Promise<void> {
     for (const role of ROLES)
       for (const old of this.#processes.get(role)!) {
+        await this.#rounds.untilHeld();
         await this.#add(role);
-        await this.#untilRunStarts(role === 'api' ? new URL(old.url!).origin : undefined);
         this.#processes.set(
           role,
           this.#processes.get(role)!.filter((one) => one !== old),
@@ -67,16 +92,8 @@ class Service {
         old.child.kill('SIGTERM');
         expect(await old.ended, old.log()).toBe(null);
         expect(old.child.exitCode).toBe(0);
+        this.#rounds.next();
       }
-  }
-
-  /** Resolves when a run has just started whose client reads it from this address, or from any. */
-  #untilRunStarts(origin: string | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onStream = (from) => {
-        if (origin === undefined || from === origin) resolve();
-      };
-    });
   }
 
   async #add(role: Role): Promise<void> {
@@ -85,9 +102,12 @@ class Service {
   }
 }
 
+const starts = ({ payload }: StreamEvent, tool: string): boolean =>
+  payload.type === 'tool_call_start' && payload.tool === tool;
+
 /** Repeats the request under its key until it is accepted, as a client does after a lost answer or a status 503. */
-async function submit(client: Client, tag: string): Promise<string> {
-  const code = `await tools.mark({ tag: '${tag}.a' }); await sleep(1200); return await tools.mark({ tag: '${tag}.b' });`;
+async function submit(client: Client, tag: string, pause: string): Promise<string> {
+  const code = `await tools.mark({ tag: '${tag}.a' }); ${pause}; return await tools.mark({ tag: '${tag}.b' });`;
   const body = { prompt: JSON.stringify({ steps: [{ type: 'script', code }] }), agentId: 'caller' };
   for (const idempotencyKey = randomUUID(); ;) {
     try {
@@ -105,24 +125,31 @@ describeWithPostgres('a service of three processes', () =>
     it('fails no accepted run and loses no event while each process is replaced, and streams resume', async () => {
       const [folder, store, redis] = [newFolder(), await newSchemaUrl(), await OwnRedis.start('--appendonly', 'yes')];
       const options = { store, events: redis.url(), drainMs: 100 };
-      const service = await Service.open((role) => startServer(folder, { ...options, roles: [role] }));
+      const rounds = new Rounds(folder);
+      const service = await Service.open((role) => startServer(folder, { ...options, roles: [role] }), rounds);
       const client = createClient({ baseUrl: 'http://service', token: TOKEN, fetch: service.fetch });
       const isOver = new AbortController();
       let resumed = 0;
-      const work = async (name: string): Promise<Seen[]> => {
+      const work = async (name: string, holds: boolean): Promise<Seen[]> => {
         const runs: Seen[] = [];
         while (!isOver.signal.aborted) {
           const tag = `${name}.${runs.length}`;
-          const runId = await submit(client, tag);
+          const round = rounds.current;
+          const pause = holds ? `await tools.meet({ tag: 'round-${round}' })` : 'await sleep(1200)';
+          const runId = await submit(client, tag, pause);
           const events: StreamEvent[] = [];
-          for await (const event of client.stream(runId, { onRetry: () => (resumed += 1) })) events.push(event);
+          for await (const event of client.stream(runId, { onRetry: () => (resumed += 1) })) {
+            events.push(event);
+            if (starts(event, 'meet')) rounds.hold(round);
+          }
           runs.push({ runId, tag, events });
         }
         return runs;
       };
-      const working = Promise.all(Array.from({ length: CLIENTS }, (_, index) => work(`c${index}`)));
+      const working = Promise.all(Array.from({ length: CLIENTS }, (_, index) => work(`c${index}`, index % 2 === 0)));
       await service.restart();
       isOver.abort();
+      rounds.next();
       const runs = (await working).flat();
       const effects = effectsIn(join(folder, 'effects'));
       const stored = await storedRuns(

@@ -11,7 +11,7 @@ export interface TerminalStep {
 const COLUMNS = '100';
 const ROWS = '60';
 
-const MAX_LOOKS = 400;
+const MAX_LOOKS = 1_600;
 const BETWEEN_LOOKS_S = '0.05';
 
 /** Printed by the shell after the command. */

@@ -5,7 +5,7 @@ const SCENES = {
   waits: [
     {
       type: 'script',
-      code: "console.log('first'); const { text: said } = await tools.echo({ text: 'second' }); await sleep(8000); console.log(said); return 7;",
+      code: "console.log('first'); const { text: said } = await tools.echo({ text: 'second' }); await sleep(20_000); console.log(said); return 7;",
     },
   ],
 } as const;

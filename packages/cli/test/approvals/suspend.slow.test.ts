@@ -7,6 +7,7 @@ import { finished, PROGRAM, said, start } from '../support/program.js';
 import { Place, scriptIdIn } from '../support/place.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 
 const WRITE = "console.log('begun');\nawait tools.writeFile({ path: 'a.txt', content: 'one' });\nreturn 'written';";
 const TWO = `return (await Promise.allSettled(['a', 'b'].map((name) =>
@@ -335,7 +336,7 @@ describe('an interrupted script', () => {
     );
     const end = finished(child);
     await said(child, 'now slow');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await until(() => audit(place).some(({ type, tool }) => type === 'call_started' && tool === 'exec'));
     return { child, end };
   }
 

@@ -156,7 +156,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
   it('ignores keys that were typed before a question', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const turn: Turn = {
-      parts: [{ type: 'text', text: 'Wait for it.' }, { type: 'wait', ms: 1_000 }, ...partsOf(exec)],
+      parts: [{ type: 'text', text: 'Wait for it.' }, { type: 'wait', ms: 5_000 }, ...partsOf(exec)],
     };
     const { scene, shown } = await talk(
       [turn, text('Not made.')],

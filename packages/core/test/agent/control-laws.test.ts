@@ -207,7 +207,7 @@ describe('a timeout is in the history, with the work completed before it', () =>
     const code =
       "await tools.note({ text: 'done' });\nawait tools.slow({ ms: 600_000 });\nawait tools.note({ text: 'never' });";
     const takes = await playOnEach({
-      agent: { ...agent, limits: { timeoutMs: 1500 } },
+      agent: { ...agent, limits: { timeoutMs: 4_000 } },
       turns: [{ parts: [script(code)] }, says('It took too long.', ['ScriptTimeoutError', 'note', 'slow'])],
     });
     for (const { calls, played } of takes) {

@@ -265,12 +265,11 @@ describe.each(APIS)('%s', (api) => {
 test('leaving the loop ends the script and the stream', async () => {
   const world = openWorld();
   const provider = scriptedModel({
-    turns: [{ parts: [{ type: 'script', code: 'return await tools.slow({ ms: 60_000 });' }] }],
+    turns: [{ parts: [{ type: 'script', code: 'return await tools.slow({ ms: 600_000 });' }] }],
   });
-  const started = performance.now();
   for await (const { payload } of runAgent({ ...base(world, provider, {}), input: 'Do it.' }))
     if (payload.type === 'tool_call_start') break;
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(world.calls).toHaveLength(1);
 });
 
 test('an exception of a provider is a failed answer', async () => {

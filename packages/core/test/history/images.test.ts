@@ -16,6 +16,7 @@ import {
   type ImagePart,
 } from '#core/protocol/index.js';
 import { completed, failed, operation, suspended } from './arbitrary-outcomes.js';
+import { shortestRun } from '@toolscript/testkit/stall';
 
 const identity = { id: 'item_1', callId: 'call_1' };
 const tokenBudget = 2000;
@@ -153,11 +154,10 @@ describe('the text for a model', () => {
     expect(report).toContain('"data":"[6 characters of base64 left out]"');
   });
 
-  test('of many parts is created fast', () => {
+  test('of many parts is created fast', async () => {
     const parts = Array.from({ length: 10_000 }, (_, seed) => inline(seed));
-    const started = performance.now();
-    renderOutcomeForModel(completed(parts, { output: 'x'.repeat(1_000_000) }), { tokenBudget });
-    expect(performance.now() - started).toBeLessThan(2000);
+    const render = () => renderOutcomeForModel(completed(parts, { output: 'x'.repeat(1_000_000) }), { tokenBudget });
+    expect(await shortestRun(render)).toBeLessThan(2000);
   });
 });
 

@@ -94,6 +94,20 @@ describe('the worker pool', () => {
     expect(returnedValue(await driveRun(pool, 'return "next"'))).toBe('next');
   });
 
+  it('a worker does not count as hung because the whole process stood still', async () => {
+    const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
+    await pool.warm();
+    const order: string[] = [];
+    const hung = driveRun(pool, '/* FAULT_HANG */', { wallMs: 1_000 }).then(() => order.push('hung'));
+    // The worker is watched, and not yet overdue.
+    await delay(300);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    await delay(1);
+    order.push('process runs again');
+    await hung;
+    expect(order).toEqual(['process runs again', 'hung']);
+  });
+
   it('a worker that dies fails the script it was busy with and no other', async () => {
     const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
     const { run: neighbour, release } = await holdSlot(pool);

@@ -157,7 +157,7 @@ describe('the life of a compiler', () => {
 const result = await createCompiler().compile('return 1', { language: 'ts', maxSourceBytes: 100 });
 console.log(result.ok);`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
-      timeout: 20_000,
+      timeout: 80_000,
     });
     expect(stdout.trim()).toBe('true');
   });

@@ -68,7 +68,7 @@ async function parseRaw(stackMb: number): Promise<string> {
   const code = `
     const { Worker } = require('node:worker_threads');
     new Worker(${JSON.stringify(inside)}, { eval: true, resourceLimits: { stackSizeMb: ${stackMb} } }).on('message', (n) => console.log(n));`;
-  const result = promisify(execFile)(process.execPath, ['-e', code], { timeout: 25_000 });
+  const result = promisify(execFile)(process.execPath, ['-e', code], { timeout: 80_000 });
   return result.then(
     ({ stdout }) => stdout.trim(),
     (error: { signal?: string }) => error.signal ?? 'failed',

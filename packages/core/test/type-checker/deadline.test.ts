@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CheckDeadline } from '#core/script/check/check-pool.js';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('a deadline', () => {
   it('is missed by a check that computes', async () => {
@@ -12,9 +16,10 @@ describe('a deadline', () => {
   });
 
   it('is extended while the check waits for its turn', async () => {
+    vi.useFakeTimers();
     const missed = vi.fn();
     const deadline = new CheckDeadline(200, () => 0, missed);
-    await delay(300);
+    vi.advanceTimersByTime(300);
     expect(missed).not.toHaveBeenCalled();
     deadline.stop();
   });

@@ -217,7 +217,7 @@ describe('closing', () => {
       const outcome = await createHarness({ tools: [] }).runScript('return nowhere');
       console.log(outcome.error.code);`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
-      timeout: 60_000,
+      timeout: 240_000,
     });
     expect(stdout.trim()).toBe('ScriptTypeError');
   });
@@ -234,7 +234,7 @@ describe('the loaded modules', () => {
       cwd: fileURLToPath(new URL('.', import.meta.url)),
       env: { ...process.env, NODE_DEBUG: 'esm' },
       maxBuffer: 64 << 20,
-      timeout: 60_000,
+      timeout: 240_000,
     });
     return stderr.includes('script/check/check-pool');
   };

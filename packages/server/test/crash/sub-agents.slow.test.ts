@@ -38,12 +38,10 @@ function effectsIn(folder: string): string[] {
 
 /** The number of scripts in the store that have got a result. A call without one is of unknown outcome after a kill. */
 function answeredScripts(folder: string): number {
-  const store = join(folder, 'scripts');
-  if (!existsSync(store)) return 0;
-  const paths = readdirSync(store, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return paths.filter(({ parentPath, name }) =>
-    readFileSync(join(parentPath, name), 'utf8').includes('"t":"delivered"'),
-  ).length;
+  const journals = join(folder, 'scripts/journal');
+  if (!existsSync(journals)) return 0;
+  const texts = readdirSync(journals).map((name) => readFileSync(join(journals, name), 'utf8'));
+  return texts.filter((text) => text.includes('"t":"delivered"')).length;
 }
 
 /** All payloads of a run and its sub-agents. */

@@ -1,5 +1,5 @@
 import { HarnessAgents } from '@toolscript/server';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openTestServer } from '../support/test-server.js';
 
 describe('the list of agents', () => {
@@ -14,6 +14,7 @@ describe('the list of agents', () => {
 
   it('reports an agent without a key, as its run does', async () => {
     vi.stubEnv('THE_KEY', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
     const config = { slug: 'writer', provider: { api: 'openai-chat', model: 'm', apiKeyEnv: 'THE_KEY' } } as const;
     const server = await openTestServer({
       agents: async (parts) => [

@@ -75,7 +75,7 @@ it('a client that reads slowly gets everything and is not dropped', async () => 
   async function* long() {
     for (let seq = 0; seq < count; seq += 1) yield eventOf(seq);
   }
-  const { state, url, close } = await openStream(long, { stallMs: 5_000 });
+  const { state, url, close } = await openStream(long, { stallMs: 60_000 });
   const { body } = await fetch(url);
   let text = '';
   const decoder = new TextDecoder();

@@ -307,7 +307,7 @@ describe('URLs', () => {
     const program = `const { openStores } = await import(${modules}); console.log((await (await openStores(${url})).threads.list()).threads)`;
     const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 240_000,
     });
     expect([stdout, stderr, status]).toEqual(['[]\n', '', 0]);
   });

@@ -238,40 +238,43 @@ const step: fc.Arbitrary<Step> = fc.record({
   numbers: fc.array(fc.nat(60), { minLength: 5, maxLength: 5 }),
 });
 
+/** Calls and errors without which the sequences would prove little. */
+const KINDS = [
+  'branch',
+  'StaleEpochError',
+  'EventOrderError',
+  'NotFoundError',
+  'IdempotencyConflictError',
+  'ThreadBusyError',
+  'DocumentConflictError',
+  'DocumentLimitError',
+  'document',
+];
+
 describe('memory and file', () => {
   it('give the same answers to the same calls', async () => {
-    const seen = new Map<string, number>();
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 60, maxLength: 150 }), async (steps) => {
-        const [memory, file] = (await openBoth()) as [Opened, Opened];
-        const [inMemory, inFile] = [new GeneratedIds(), new GeneratedIds()];
-        try {
-          for (const each of steps) {
-            file.clock.now = memory.clock.now;
-            const answer = await answerOf(memory, each);
-            if (each.name !== 'pass')
-              expect(inFile.named(await answerOf(file, each)), JSON.stringify(each)).toEqual(inMemory.named(answer));
-            const kind = (answer as { error?: string }).error ?? each.name;
-            seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    const seen = new Set<string>();
+    const check = (numRuns: number) =>
+      fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 60, maxLength: 150 }), async (steps) => {
+          const [memory, file] = (await openBoth()) as [Opened, Opened];
+          const [inMemory, inFile] = [new GeneratedIds(), new GeneratedIds()];
+          try {
+            for (const each of steps) {
+              file.clock.now = memory.clock.now;
+              const answer = await answerOf(memory, each);
+              if (each.name !== 'pass')
+                expect(inFile.named(await answerOf(file, each)), JSON.stringify(each)).toEqual(inMemory.named(answer));
+              seen.add((answer as { error?: string }).error ?? each.name);
+            }
+            expect(inFile.named(await stateOf(file))).toEqual(inMemory.named(await stateOf(memory)));
+          } finally {
+            await Promise.all([memory, file].flatMap((each) => [each.close(), each.log.close()]));
           }
-          expect(inFile.named(await stateOf(file))).toEqual(inMemory.named(await stateOf(memory)));
-        } finally {
-          await Promise.all([memory, file].flatMap((each) => [each.close(), each.log.close()]));
-        }
-      }),
-      { numRuns: Number(process.env.TOOLSCRIPT_STORE_SEQUENCES ?? 12) },
-    );
-    for (const kind of [
-      'branch',
-      'StaleEpochError',
-      'EventOrderError',
-      'NotFoundError',
-      'IdempotencyConflictError',
-      'ThreadBusyError',
-      'DocumentConflictError',
-      'DocumentLimitError',
-      'document',
-    ])
-      expect(seen.get(kind), kind).toBeGreaterThan(0);
+        }),
+        { numRuns },
+      );
+    await check(Number(process.env.TOOLSCRIPT_STORE_SEQUENCES ?? 12));
+    while (KINDS.some((kind) => !seen.has(kind))) await check(1);
   });
 });

@@ -1,12 +1,17 @@
 import type { Client, StreamEvent } from '@toolscript/client';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RunFeed } from '#web/state/run-feed.ts';
 import { begin, callDone, callStart, eventsOf, output, script } from '../view/events.js';
 import { until } from '@toolscript/testkit/until';
 
 // Node has no animation frames.
-vi.stubGlobal('requestAnimationFrame', (run: () => void) => Number(setTimeout(run, 1)));
-vi.stubGlobal('cancelAnimationFrame', clearTimeout);
+beforeEach(() => {
+  vi.stubGlobal('requestAnimationFrame', (run: () => void) => Number(setTimeout(run, 1)));
+  vi.stubGlobal('cancelAnimationFrame', clearTimeout);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
 
 const EVENTS = eventsOf(begin(), script(), callStart('c1'), callDone('c1'), output());
 

@@ -4,6 +4,7 @@ import type { TestServerOptions } from '../../../server/test/support/test-server
 import { openBrowser, openPage, skipsBrowser, type WatchedPage } from './browser.js';
 import { openPageServer, type PageServer } from './page-server.js';
 import type { Scenes } from './page-agent.js';
+import { freePort } from '@toolscript/testkit/free-port';
 
 export interface PageSuite {
   readonly browser: Browser;
@@ -27,8 +28,12 @@ export function describePage(
   describe.skipIf(skipsBrowser)(`${title} (skipped where there is no Chromium)`, () => {
     let browser: Browser;
     let server: PageServer;
-    const openServer = (more: TestServerOptions = {}) =>
-      openPageServer(structuredClone(scenes) as Scenes, { ...options(), ...more });
+    const openServer = async (more: TestServerOptions = {}) =>
+      openPageServer(structuredClone(scenes) as Scenes, {
+        ...options(),
+        ...more,
+        port: more.port ?? (await freePort()),
+      });
     beforeAll(async () => {
       browser = await openBrowser();
       server = await openServer();

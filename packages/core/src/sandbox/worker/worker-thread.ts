@@ -60,7 +60,8 @@ export class WorkerThread {
   #outgoing: WorkerCommand[] = [];
   #unansweredCount = 0;
   #watch: NodeJS.Timeout | undefined;
-  #lastSeen = { run: IDLE, entered: -1, at: 0 };
+  /** Looks are counted instead of time, so that a machine that stood still has no hung workers. */
+  #lastSeen = { run: IDLE, entered: -1, looks: 0 };
   #maxSegmentMs = 0;
   #lastLimits: SandboxLimits | undefined;
   #isLost = false;
@@ -162,7 +163,7 @@ export class WorkerThread {
     if (command[0] === 'settle') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[5]);
     else if (command[0] === 'run') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[2].wallMs);
     if (this.#watch === undefined) {
-      this.#lastSeen = { run: IDLE, entered: -1, at: 0 };
+      this.#lastSeen = { run: IDLE, entered: -1, looks: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
     }
   }
@@ -212,10 +213,9 @@ export class WorkerThread {
     // The timer expires instead of being cleared at every answer, because answers arrive thousands of times a second.
     if (this.#unansweredCount === 0) return;
     const { run, entered } = this.control.busy();
-    const now = performance.now();
     const allowedMs = run === IDLE ? SILENT_MS : this.#segmentLimit(run) + OVERDUE_MS;
-    if (run !== this.#lastSeen.run || entered !== this.#lastSeen.entered) this.#lastSeen = { run, entered, at: now };
-    else if (now - this.#lastSeen.at > allowedMs) {
+    if (run !== this.#lastSeen.run || entered !== this.#lastSeen.entered) this.#lastSeen = { run, entered, looks: 0 };
+    else if (++this.#lastSeen.looks * WATCH_MS > allowedMs) {
       // defence: hung-threads-are-ended
       this.#lose(HUNG, run === IDLE ? undefined : run);
       return;

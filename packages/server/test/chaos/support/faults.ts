@@ -89,7 +89,7 @@ async function killOne({ cluster, chance }: Chaos, role: 'api' | 'persistence'):
 /** The worker starts again after others have claimed its runs. */
 async function killWorker(chaos: Chaos, names: readonly string[]): Promise<string> {
   const { cluster, recoveries } = chaos;
-  const name = await busyOne(chaos, names);
+  const name = await pausedOne(chaos, names);
   await cluster.kill(name);
   const killedAt = performance.timeOrigin + performance.now();
   const held = await heldBy(cluster, name);
@@ -103,14 +103,20 @@ async function killWorker(chaos: Chaos, names: readonly string[]): Promise<strin
   return `${name} with ${held.size} runs`;
 }
 
-/** The first of these workers that holds a run. After some seconds without one, any. */
-async function busyOne({ cluster, chance }: Chaos, names: readonly string[]): Promise<string> {
+/** Pauses and returns the first of these workers that holds a run. After some seconds without one, any. */
+async function pausedOne({ cluster, chance }: Chaos, names: readonly string[]): Promise<string> {
   const first = Math.floor(chance() * names.length);
   const inOrder = [...names.slice(first), ...names.slice(0, first)];
   for (let looks = 0; looks < 50; looks += 1) {
-    for (const name of inOrder) if ((await heldBy(cluster, name)).size > 0) return name;
+    for (const name of inOrder) {
+      if ((await heldBy(cluster, name)).size === 0) continue;
+      cluster.signal(name, 'SIGSTOP');
+      if ((await heldBy(cluster, name)).size > 0) return name;
+      cluster.signal(name, 'SIGCONT');
+    }
     await delay(100);
   }
+  cluster.signal(inOrder[0]!, 'SIGSTOP');
   return inOrder[0]!;
 }
 
@@ -146,9 +152,8 @@ async function claimsAfter(
 /** Pauses a worker until after the end of its leases. */
 async function pauseWorker(chaos: Chaos): Promise<string> {
   const { cluster } = chaos;
-  const name = await busyOne(chaos, cluster.namesOf('worker'));
+  const name = await pausedOne(chaos, cluster.namesOf('worker'));
   const held = await heldBy(cluster, name);
-  cluster.signal(name, 'SIGSTOP');
   await delay(LEASE_MS + CLAIM_MS + 3_000);
   cluster.signal(name, 'SIGCONT');
   return `${name} with ${held.size} runs`;

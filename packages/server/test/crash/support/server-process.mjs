@@ -73,9 +73,9 @@ function haveEffect(tag, key) {
   if (kill?.at === 'in-effect' && effects === kill.count) die();
 }
 
-/** `waitsFor`: it ends when there is a file of this name in FOLDER. */
+/** `waitsFor`: it ends when there is a file of this name in FOLDER; for `tag`, of the name in its tag. */
 function tool(name, effect, approval, waitsFor) {
-  const mayEnd = () => waitsFor === undefined || existsSync(join(folder, waitsFor));
+  const mayEnd = (tag) => waitsFor === undefined || existsSync(join(folder, waitsFor === 'tag' ? tag : waitsFor));
   return defineTool({
     name,
     description: name,
@@ -86,7 +86,7 @@ function tool(name, effect, approval, waitsFor) {
       if (effect !== 'read') haveEffect(tag, idempotencyKey);
       if (ms > 0) await delay(ms);
       // The tool's own signal does not end it.
-      while (!mayEnd()) await delay(10);
+      while (!mayEnd(tag)) await delay(10);
       return { tag };
     },
   });
@@ -143,6 +143,7 @@ const agents = new HarnessAgents({
       tool('mark', 'write', 'never'),
       tool('note', 'external', 'always'),
       tool('wait', 'read', 'never', 'go'),
+      tool('meet', 'read', 'never', 'tag'),
       tool('hang', 'write', 'never', 'never'),
     ],
     store: scripts,

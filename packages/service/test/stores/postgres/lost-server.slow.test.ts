@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import type { Run, StreamEvent } from '@toolscript/core/protocol';
@@ -7,6 +7,7 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '#service/stores/index.js';
 import { changedUrl, describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
+import { freePort } from '@toolscript/testkit/free-port';
 
 const INPUT = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'hello' }];
 const DRAFT = { principal: 'ada', thread: { create: { title: 'a thread' } }, input: INPUT };
@@ -16,7 +17,7 @@ class Network {
   readonly #sockets = new Set<Socket>();
   readonly #target: URL;
   #listener: Server | undefined;
-  #port = 0;
+  #port: number | undefined;
   /** The next answer to a statement that contains this text is lost, with the connection. */
   losesAnswerTo: string | undefined;
   /** Connections that send this text end. */
@@ -39,9 +40,9 @@ class Network {
   }
 
   async start(): Promise<void> {
+    this.#port ??= await freePort();
     this.#listener = createServer((socket) => this.#relay(socket)).listen(this.#port, '127.0.0.1');
     await once(this.#listener, 'listening');
-    this.#port = (this.#listener.address() as AddressInfo).port;
   }
 
   stop(): void {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { ToolscriptUsageError, type EventLog } from '@toolscript/core/protocol';
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import { openEventLog, openStores } from '#service/stores/index.js';
-import { freePort } from '../redis/support/test-redis.js';
+import { freePort } from '@toolscript/testkit/free-port';
 import { describeWithPgBouncer, OwnPgBouncer } from './support/test-pgbouncer.js';
 import { postgresLaws } from './support/postgres-laws.js';
 import { administrator, changedUrl } from './support/test-postgres.js';

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
+import { describeWithOwnRedis, OwnRedis } from './support/test-redis.js';
 import { newFolder } from '@toolscript/testkit/folder';
+import { freePort } from '@toolscript/testkit/free-port';
 
 // Each test starts several processes.
 
@@ -30,7 +31,7 @@ function openInProcess(url: string, environment: Record<string, string> = {}) {
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
     encoding: 'utf8',
     env: { ...process.env, ...environment },
-    timeout: 60_000,
+    timeout: 240_000,
   });
   return { stdout, stderr, status };
 }

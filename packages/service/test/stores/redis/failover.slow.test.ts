@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { openEventLog } from '#service/stores/index.js';
 import { event } from '../support/one-event.js';
 import { describeWithOwnRedis, OwnRedis } from './support/test-redis.js';
+import { until } from '@toolscript/testkit/until';
 
 describeWithOwnRedis('a Redis server that becomes a replica', () => {
   it('is asked again over new connections, until it is the primary', async () => {
@@ -14,7 +14,7 @@ describeWithOwnRedis('a Redis server that becomes a replica', () => {
     await log.open(event(0).run_id, 1);
     redis.command('replicaof', '127.0.0.1', '1');
     const published = log.publish(1, [event(0)]);
-    await delay(500);
+    await until(() => redis.command('info', 'errorstats').includes('READONLY'));
     redis.command('replicaof', 'no', 'one');
     await published;
     expect((await log.read('run_a')).events).toEqual([event(0)]);

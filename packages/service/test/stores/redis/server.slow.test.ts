@@ -7,7 +7,8 @@ import { ToolscriptUsageError, type EventLog, type StreamEvent } from '@toolscri
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import { openEventLog } from '#service/stores/index.js';
 import { REDIS_SCRIPTS } from '#service/stores/redis/scripts.js';
-import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
+import { describeWithOwnRedis, OwnRedis } from './support/test-redis.js';
+import { freePort } from '@toolscript/testkit/free-port';
 
 const USER_OF_LOG = fileURLToPath(new URL('support/open-log.mjs', import.meta.url));
 

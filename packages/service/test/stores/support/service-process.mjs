@@ -1,15 +1,20 @@
-// A process of a service: `node service-process.mjs <url> <index> <processes> <runs> <leaseMs>`. It submits its share
-// of the runs and its neighbor's, executes runs, decides their approvals and stores their events, until all are done.
-// It writes acknowledgements on stdout at once: the process completed each acknowledged step before it was killed.
+// A process of a service: `node service-process.mjs <url> <index> <processes> <runs> <leaseMs> [<work> <call>
+// [<method>]]`. It submits its share of the runs and its neighbor's, executes runs, decides their approvals and stores their events, until all are
+// done. It writes acknowledgements on stdout at once: the process completed each acknowledged step before it was killed.
+// With `work`, it kills itself after that many runs that it has finished or decided: in the given call to a store after
+// them, of any method or of `method`.
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog, openStores } from '#service/stores/index.js';
 
 const [url, ...numbers] = process.argv.slice(2);
-const [index, processCount, runCount, leaseMs] = numbers.map(Number);
+const [index, processCount, runCount, leaseMs, lastWork = Number.POSITIVE_INFINITY, lastCall] = numbers.map(Number);
+const lastMethod = numbers[6];
+let worked = 0;
+let lateCalls = 0;
 const name = `p${index}`;
-const { threads, runs, close } = await openStores(url);
-const log = await openEventLog(url);
+const { close, ...stores } = await openStores(url);
+const [threads, runs, log] = [stores.threads, stores.runs, await openEventLog(url)].map(mortal);
 const GROUP = { group: 'persistence', consumer: name, leaseMs };
 let isSubmitted = false;
 
@@ -137,8 +142,25 @@ function leaveIfStale(error) {
   if (error.name !== 'StaleEpochError') throw error;
 }
 
+/** Kills this process in the chosen call, which has been sent. */
+function mortal(port) {
+  return new Proxy(port, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...parameters) => {
+        const called = member.apply(target, parameters);
+        if (worked >= lastWork && (lastMethod ?? name) === name) lateCalls += 1;
+        if (lateCalls === lastCall) process.kill(process.pid, 'SIGKILL');
+        return called;
+      };
+    },
+  });
+}
+
 /** Waits until the test has a place for it. */
 function say(...words) {
+  if (words[0] === 'finished' || words[0] === 'won') worked += 1;
   for (;;) {
     try {
       writeSync(1, `${words.join(' ')}\n`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, onTestFinished } from 'vitest';
-import { freePort } from '../../redis/support/test-redis.js';
+import { freePort } from '@toolscript/testkit/free-port';
 import { newFolder } from '@toolscript/testkit/folder';
 
 const programs = programFolder();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { describe } from 'vitest';
-import { freePort } from '../../redis/support/test-redis.js';
+import { freePort } from '@toolscript/testkit/free-port';
 import { administrator, changedUrl, describeWithPostgres, newSchemaUrl, newUser, schemaOf } from './test-postgres.js';
 
 const hasProgram = spawnSync('pgbouncer', ['--version']).status === 0;

@@ -1,11 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { afterAll, describe, onTestFinished } from 'vitest';
 import { newFolder } from '@toolscript/testkit/folder';
+import { freePort } from '@toolscript/testkit/free-port';
 
 const VARIABLE = 'TOOLSCRIPT_TEST_REDIS';
 
@@ -56,14 +56,6 @@ export function newRedisUrl(): string {
   const url = new URL(URL_OF_TESTS);
   url.searchParams.set('prefix', prefix);
   return url.href;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A server of this test alone, with its files in a folder. */
