@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 /**
  * @typedef {object} Figures
  * @property {number} turns The number of requests to the model.
- * @property {number} inputTokens The tokens of all request bodies, as they were sent.
+ * @property {number} inputTokens The tokens of all request bodies, as they were sent, without the key of the prompt cache.
  * @property {number} newInputTokens Without the part that the previous request had too, which a prompt cache contains.
  * @property {number} outputTokens
  * @property {number} cost Tokens, weighted by the prices of providers: see `usageCost`.
@@ -22,15 +22,20 @@ function costOf({ inputTokens, newInputTokens, outputTokens }) {
 export function figuresOf(requests, answers) {
   const figures = {
     turns: requests.length,
-    inputTokens: sum(requests.map((body) => tokensOf(body))),
+    inputTokens: sum(requests.map(bodyTokens)),
     newInputTokens: sum(
       requests.map((body, index) =>
-        index === 0 ? tokensOf(body) : tokensOf(body.input.slice(requests[index - 1].input.length)),
+        index === 0 ? bodyTokens(body) : tokensOf(body.input.slice(requests[index - 1].input.length)),
       ),
     ),
     outputTokens: sum(answers.flat().map((part) => countTokens(saidIn(part)))),
   };
   return { ...figures, cost: costOf(figures) };
+}
+
+/** A model does not read the key of its service's prompt cache. */
+function bodyTokens({ prompt_cache_key: _, ...body }) {
+  return tokensOf(body);
 }
 
 /** Counts only the texts in request bodies, without JSON syntax and escapes. */
