@@ -296,10 +296,18 @@ describe('a script that cannot be found', () => {
 it('a script without yieldAfterMs gets no timer', async () => {
   const harness = createHarness({ tools: [], suspensionKey: KEY, typecheck: 'off', ...sharedThreads() });
   onTestFinished(() => harness.close());
-  await harness.runScript('return 1');
-  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const start = setTimeout;
+  const stacks: string[] = [];
+  const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((...of: Parameters<typeof setTimeout>) => {
+    stacks.push(new Error('a timer').stack!);
+    return start(...of);
+  }) as typeof setTimeout);
   onTestFinished(() => timers.mockRestore());
+  // Other scripts of this process have timers of their own.
+  const timersOfYields = () => stacks.filter((stack) => stack.includes('running-scripts')).length;
   const { scriptId } = await harness.runScript('return 1');
-  expect(timers.mock.calls.length).toBe(0);
+  expect(timersOfYields()).toBe(0);
   expect((await harness.waitScript(scriptId)).error?.code).toBe('ScriptNotFoundError');
+  await harness.runScript('return 1', { yieldAfterMs: 60_000 });
+  expect(timersOfYields()).toBeGreaterThan(0);
 });
