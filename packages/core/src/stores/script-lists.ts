@@ -20,6 +20,9 @@ import {
   type PrivateFolder,
 } from '../durable-files/private-folder.js';
 
+/** The time in ms after a script's last change before a list repairs its entry in the index. */
+const REPAIR_AFTER_MS = 60_000;
+
 /** Number of files read concurrently. */
 const AT_ONCE = 32;
 
@@ -153,7 +156,8 @@ export class ScriptLister {
       if (!isHeld && (await isChanged())) return this.#look(scriptId);
       return { scriptId, ...status, state: isHeld ? 'running' : 'interrupted', updatedAtMs, bytes };
     }
-    if (!isHeld) {
+    // A script that has just changed is not repaired: its process may still update the index.
+    if (!isHeld && Date.now() - updatedAtMs > REPAIR_AFTER_MS) {
       await this.rest(scriptId, { state: said, ...status }, updatedAtMs);
       // The mark of a process that claimed the script meanwhile is restored.
       if (await isChanged()) await this.#index.running(scriptId);

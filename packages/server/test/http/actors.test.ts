@@ -45,6 +45,14 @@ async function waiting(): Promise<{ approvalId: string; scriptId: string }> {
   return until(async () => (await ask('GET', `/api/v2/approvals?runId=${runId}`)).body.data[0]);
 }
 
+async function parkedRun(): Promise<string> {
+  const input = [{ type: 'message' as const, id: 'item_in', role: 'user' as const, content: 'hello' }];
+  const claim = { owner: 'a worker', leaseMs: 60_000 };
+  const { run } = await server.stores.runs.create({ principal: 'root', thread: { create: {} }, input, claim });
+  await server.stores.runs.park({ runId: run.runId, epoch: run.epoch }, 'Workers ended.');
+  return run.runId;
+}
+
 async function threadWithFile(): Promise<string> {
   const { threadId } = await submitted();
   await server.stores.documents.save({ ...filePlace(threadId, 'notes'), text: 'notes', about: { title: 'notes' } });
@@ -59,6 +67,7 @@ async function response(): Promise<string> {
 const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'POST /api/v2/submit': () => ask('POST', '/api/v2/submit', { prompt: 'hello' }),
   'POST /api/v2/runs/{runId}/cancel': async () => ask('POST', `/api/v2/runs/${(await submitted()).runId}/cancel`),
+  'POST /api/v2/stuck-runs/{runId}/resume': async () => ask('POST', `/api/v2/stuck-runs/${await parkedRun()}/resume`),
   'PATCH /api/v2/threads/{threadId}': async () =>
     ask('PATCH', `/api/v2/threads/${(await submitted()).threadId}`, { title: 'new' }),
   'DELETE /api/v2/threads/{threadId}': async () => ask('DELETE', `/api/v2/threads/${(await submitted()).threadId}`),
