@@ -31,12 +31,10 @@ export function scriptRoutes(instance: FastifyInstance, service: Service): void 
     },
     handler: async ({ caller, params: { scriptId }, query: { waitMs } }, reply) => {
       // defence: script-waits-are-registered
-      service.streams.addResponse(caller, reply);
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
+      const signal = service.streams.addResponse(caller, reply);
       const principal = scriptPrincipal(caller.principal);
       const harness = await anyHarness(service);
-      return outcomeView(await harness.waitScript(scriptId, { principal, forMs: waitMs, signal: gone.signal }));
+      return outcomeView(await harness.waitScript(scriptId, { principal, forMs: waitMs, signal }));
     },
   });
 
