@@ -19,6 +19,8 @@ import type {
   NewApiKey,
   RulePage,
   Run,
+  ScriptOutcome,
+  ScriptQuery,
   SubmitBody,
   SubmittedRun,
   Thread,
@@ -130,8 +132,15 @@ export interface Client {
     list(options?: RequestOptions): Promise<RulePage>;
     delete(ruleId: string, options?: RequestOptions): Promise<void>;
   };
-  /** Undoes the effects of scripts. */
+  /** Waits for scripts, cancels them, and undoes their effects. */
   readonly scripts: {
+    /**
+     * The outcome of a script. `waitMs`: the maximum time that the server waits for the end of a script that runs, at
+     * most 30 000 ms. Default 0.
+     */
+    get(scriptId: string, query?: ScriptQuery, options?: RequestOptions): Promise<ScriptOutcome>;
+    /** Cancels a script. Returns its end, also if it had ended before. */
+    cancel(scriptId: string, options?: RequestOptions): Promise<ScriptOutcome>;
     /** Returns the changes that an undo would make, with their diffs, but makes none of them. */
     previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
     /**
@@ -284,13 +293,18 @@ function ruleMethods(api: Api): Client['rules'] {
 }
 
 function scriptMethods(api: Api): Client['scripts'] {
-  const one = '/api/v2/scripts/{scriptId}/undo';
+  const script = '/api/v2/scripts/{scriptId}';
+  const undo = `${script}/undo` as const;
   return {
+    get: (scriptId, query = {}, { signal } = {}) =>
+      answerData(api.GET(script, { params: { path: { scriptId }, query }, ...withSignal(signal) })),
+    cancel: (scriptId, { signal } = {}) =>
+      answerData(api.POST(`${script}/cancel`, { params: { path: { scriptId } }, ...withSignal(signal) })),
     previewUndo: (scriptId, direction = 'undo', { signal } = {}) =>
-      answerData(api.GET(one, { params: { path: { scriptId }, query: { direction } }, ...withSignal(signal) })),
+      answerData(api.GET(undo, { params: { path: { scriptId }, query: { direction } }, ...withSignal(signal) })),
     undo: (scriptId, { direction = 'undo', planId } = {}, { signal } = {}) =>
       answerData(
-        api.POST(one, {
+        api.POST(undo, {
           params: { path: { scriptId } },
           body: { direction, planId },
           ...withSignal(signal),

@@ -227,6 +227,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/scripts/{scriptId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the outcome of a script. "waitMs" is the maximum time to wait for the end of a script that runs. If it runs longer, the status is "running". */
+        get: operations["getScript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/scripts/{scriptId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a script, and answers its end. A script that has ended stays unchanged. */
+        post: operations["cancelScript"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/scripts/{scriptId}/undo": {
         parameters: {
             query?: never;
@@ -665,7 +699,7 @@ export interface components {
             tool?: string | undefined;
             turnId?: string | undefined;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "script_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
         } & {
             [key: string]: unknown;
         };
@@ -827,6 +861,124 @@ export interface components {
             } | undefined;
             title?: string | undefined;
             version: number;
+        };
+        Outcome: {
+            diagnostics: {
+                code: string;
+                column?: number | undefined;
+                line?: number | undefined;
+                message: string;
+                /** @enum {string} */
+                severity: "error" | "warning" | "info";
+            }[];
+            error?: {
+                callId?: string | undefined;
+                /** @enum {string} */
+                code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                column?: number | undefined;
+                frame?: string | undefined;
+                hint?: string | undefined;
+                line?: number | undefined;
+                message: string;
+                metadata: {
+                    [key: string]: unknown;
+                };
+                /** @enum {string} */
+                phase: "detecting" | "parsing" | "checking" | "executing" | "finalizing";
+                retryable: boolean;
+                stack?: string | undefined;
+                toolName?: string | undefined;
+            } | undefined;
+            logs: {
+                atMs: number;
+                /** @enum {string} */
+                level: "log" | "info" | "warn" | "error" | "debug";
+                text: string;
+            }[];
+            metadata: {
+                approvalWaitMs: number;
+                cacheHit: boolean;
+                compilationCacheHit: boolean;
+                computeMs: number;
+                durationMs: number;
+                memoryUsedMb: number;
+                runtime: string;
+                toolCallsMade: number;
+            };
+            operations: {
+                callId: string;
+                column?: number | undefined;
+                durationMs: number;
+                /** @enum {string} */
+                effect: "read" | "write" | "external";
+                error?: {
+                    /** @enum {string} */
+                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                    message: string;
+                } | undefined;
+                input: unknown;
+                line?: number | undefined;
+                result?: unknown | undefined;
+                resultOmitted?: boolean | undefined;
+                retryOf?: string | undefined;
+                startedAtMs: number;
+                /** @enum {string} */
+                status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
+                tool: string;
+            }[];
+            output: string;
+            pendingApprovals?: ({
+                readonly agents?: string[];
+                approvalId: string;
+                callId: string;
+                readonly changed?: {
+                    after: string;
+                    before: string;
+                    what: string;
+                }[];
+                context?: string | undefined;
+                readonly covers: {
+                    sha256: string;
+                    what: string;
+                }[];
+                createdAt: number;
+                digest: string;
+                /** @enum {string} */
+                effect: "read" | "write" | "external";
+                expiresAt?: number | undefined;
+                input: unknown;
+                inputJson: string;
+                line?: number | undefined;
+                readonly plan: ({
+                    column: number;
+                    conditional: boolean;
+                    input?: unknown | undefined;
+                    line: number;
+                    repeated: boolean;
+                    tool: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                planned: boolean;
+                rendered: string;
+                scriptId?: string | undefined;
+                snippet?: string | undefined;
+                tool: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            plan: {
+                column: number;
+                conditional: boolean;
+                input?: unknown | undefined;
+                line: number;
+                repeated: boolean;
+                tool: string;
+            }[];
+            scriptId: string;
+            /** @enum {string} */
+            status: "completed" | "failed" | "suspended" | "running";
+            value?: unknown | undefined;
         };
         Problem: {
             detail: string;
@@ -1942,6 +2094,88 @@ export interface operations {
                     "image/jpeg": components["schemas"]["Problem"];
                     "image/png": components["schemas"]["Problem"];
                     "image/webp": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getScript: {
+        parameters: {
+            query?: {
+                waitMs?: number | undefined;
+            } | undefined;
+            header?: never;
+            path: {
+                scriptId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outcome"];
+                };
+            };
+        };
+    };
+    cancelScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scriptId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outcome"];
                 };
             };
         };

@@ -49,6 +49,9 @@ export type AgentPage = Answer<'listAgents'>;
 export type Agent = AgentPage['data'][number];
 export type ToolPage = Answer<'listTools'>;
 export type Tool = ToolPage['data'][number];
+/** The outcome of a script, now or at its end. */
+export type ScriptOutcome = Answer<'getScript'>;
+export type ScriptQuery = Query<'getScript'>;
 /** The effects of an undo, planned or done. */
 export type UndoReport = Answer<'undoScript'>;
 export type UndoDirection = UndoReport['direction'];

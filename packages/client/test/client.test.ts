@@ -147,6 +147,17 @@ describe('the other routes', () => {
     expect((await client().threads.list({ text: 'another title' })).data).toEqual([]);
   });
 
+  it('show scripts, wait for them, and cancel them', async () => {
+    const { runId } = await client().submit({ prompt: 'please approve' });
+    const { scriptId = '', approvalId } = await approvalOf(runId);
+    const waiting = await client().scripts.get(scriptId, { waitMs: 30_000 });
+    expect(waiting).toMatchObject({ status: 'suspended', pendingApprovals: [{ approvalId }] });
+    const end = await client().scripts.cancel(scriptId);
+    expect(end).toMatchObject({ status: 'failed', error: { code: 'ScriptCancelledError' } });
+    expect(await client().scripts.get(scriptId)).toEqual(end);
+    expect(await problemOf(client().scripts.get('scr_none'))).toMatchObject({ status: 404 });
+  });
+
   it('list agents and tools', async () => {
     expect((await client().agents.list()).data.map(({ agentId }) => agentId)).toContain('demo');
     expect((await client().tools.list({ agentId: 'demo' })).data.map(({ name }) => name)).toEqual(['signGuestBook']);

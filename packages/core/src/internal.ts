@@ -62,6 +62,7 @@ export { isRecord, jsonDepthExceeds, jsonTextProblem, MAX_JSON_DEPTH, present } 
 export type { Defined } from './protocol/json.js';
 export { toCamelCase, toSnakeCase } from './protocol/spelling.js';
 export { limitedSignal, MAX_TIMER_MS } from './protocol/limited-signal.js';
+export { ErrorCodeSchema, OperationSchema } from './protocol/operations.js';
 export { narrowerMode } from './protocol/outcome.js';
 export { eventId } from './protocol/run-events.js';
 export { readTraceContext } from './protocol/trace-context.js';

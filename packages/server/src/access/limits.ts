@@ -16,7 +16,7 @@ export interface AccessLimits {
   readonly requestsPerPrincipal: number;
   /**
    * Maximum number of event streams that one principal may have open at the same time. A request that waits for the end
-   * of a response counts as a stream.
+   * of a response or a script counts as a stream.
    */
   readonly streamsPerPrincipal: number;
   /** Maximum number of queued runs of one principal, at most 500. The machine's own user is not limited. */

@@ -23,6 +23,7 @@ import { undoRoutes } from './routes/undo.js';
 import { ruleRoutes } from './routes/rules.js';
 import { workspaceRuleRoute } from './routes/workspace-rule.js';
 import { runRoutes } from './routes/runs.js';
+import { scriptRoutes } from './routes/scripts.js';
 import { streamRoute } from './routes/stream.js';
 import { submitRoute } from './routes/submit.js';
 import { threadRoutes } from './routes/threads.js';
@@ -62,6 +63,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     changesRoute(scope, service);
     keyRoutes(scope, service, options.auth.keys);
     ruleRoutes(scope, options.rules);
+    scriptRoutes(scope, service);
     undoRoutes(scope, service, options.undo);
     scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());
   });

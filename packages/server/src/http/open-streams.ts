@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
 import { tooMany } from './rate-limits.js';
@@ -56,12 +56,20 @@ export class OpenStreams {
     this.#watchKeys();
   }
 
-  /** Adds the response to a request as a stream, until its connection closes. The end of its key destroys the connection. */
-  addResponse(caller: Caller, { raw }: FastifyReply): void {
-    const controller = new AbortController();
+  /**
+   * Adds the response to a request as a stream, until it ends or its connection closes; then the returned signal aborts.
+   * The end of its key destroys the connection.
+   */
+  addResponse(caller: Caller, { raw }: FastifyReply): AbortSignal {
+    const [controller, ended] = [new AbortController(), new AbortController()];
     this.add(caller, controller);
     controller.signal.addEventListener('abort', () => raw.destroy(), { once: true });
-    raw.once('close', () => this.delete(controller));
+    // The connection may have closed before this call.
+    finished(raw, () => {
+      this.delete(controller);
+      ended.abort();
+    });
+    return ended.signal;
   }
 
   /** Adds a session that `end` ends. Returns a function to call after its end. */

@@ -1,9 +1,13 @@
+import { ErrorCodeSchema, OperationSchema } from '@toolscript/core/internal';
 import {
   ApprovalRequestSchema,
   ApprovalSchema as StoredApprovalSchema,
   DecisionSchema,
+  DiagnosticSchema,
   ImagePartSchema,
+  ItemErrorSchema,
   OutputItemSchema,
+  PlannedCallSchema,
   RunStateSchema,
   ThreadSchema as StoredThreadSchema,
 } from '@toolscript/core/protocol';
@@ -169,6 +173,54 @@ export const ToolSchema = z.object({
   declaration: z.string(),
 });
 
+/** The outcome of a script, now or at its end. */
+export const OutcomeSchema = z.object({
+  scriptId: z.string(),
+  /** `running`: the script continues. `suspended`: it waits for the decisions of `pendingApprovals`. */
+  status: z.enum(['completed', 'failed', 'suspended', 'running']),
+  /** The value of a completed script. */
+  value: z.unknown().optional(),
+  /** The reason why the script failed. */
+  error: z
+    .object({
+      code: ErrorCodeSchema,
+      message: z.string(),
+      phase: ItemErrorSchema.shape.phase,
+      line: z.number().optional(),
+      column: z.number().optional(),
+      toolName: z.string().optional(),
+      callId: z.string().optional(),
+      stack: z.string().optional(),
+      /** The source lines around the position. */
+      frame: z.string().optional(),
+      hint: z.string().optional(),
+      retryable: z.boolean(),
+      metadata: z.record(z.string(), z.unknown()),
+    })
+    .optional(),
+  pendingApprovals: z.array(ApprovalRequestSchema).optional(),
+  /** The text that the script has written with `text()`. */
+  output: z.string(),
+  /** `atMs`: the time in ms after the script's start. */
+  logs: z.array(
+    z.object({ level: z.enum(['log', 'info', 'warn', 'error', 'debug']), text: z.string(), atMs: z.number() }),
+  ),
+  operations: z.array(z.object(OperationSchema.shape)),
+  diagnostics: z.array(z.object(DiagnosticSchema.shape)),
+  plan: z.array(z.object(PlannedCallSchema.shape)),
+  /** The use of time, calls and memory by the script. Names that end in `Ms` are times in ms. */
+  metadata: z.object({
+    durationMs: z.number(),
+    computeMs: z.number(),
+    approvalWaitMs: z.number(),
+    toolCallsMade: z.number(),
+    memoryUsedMb: z.number(),
+    cacheHit: z.boolean(),
+    compilationCacheHit: z.boolean(),
+    runtime: z.string(),
+  }),
+});
+
 const UndoProblemSchema = z.object({ path: z.string(), reason: z.string() });
 
 const UndoCallSchema = z.object({
@@ -213,6 +265,7 @@ export const AuditEntrySchema = z.looseObject({
     'run_submitted',
     'run_cancelled',
     'run_resumed',
+    'script_cancelled',
     'thread_renamed',
     'thread_deleted',
     'file_deleted',

@@ -40,10 +40,9 @@ async function submitted(prompt = 'hello'): Promise<{ runId: string; threadId: s
   return (await ask('POST', '/api/v2/submit', { prompt })).body;
 }
 
-async function waiting(): Promise<string> {
+async function waiting(): Promise<{ approvalId: string; scriptId: string }> {
   const { runId } = await submitted('please approve');
-  const approval = await until(async () => (await ask('GET', `/api/v2/approvals?runId=${runId}`)).body.data[0]);
-  return approval.approvalId;
+  return until(async () => (await ask('GET', `/api/v2/approvals?runId=${runId}`)).body.data[0]);
 }
 
 async function parkedRun(): Promise<string> {
@@ -74,7 +73,10 @@ const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'DELETE /api/v2/threads/{threadId}': async () => ask('DELETE', `/api/v2/threads/${(await submitted()).threadId}`),
   'DELETE /api/v2/threads/{threadId}/files/{fileKey}': async () =>
     ask('DELETE', `/api/v2/threads/${await threadWithFile()}/files/notes`),
-  'POST /api/v2/approvals/{approvalId}': async () => ask('POST', `/api/v2/approvals/${await waiting()}`, 'deny'),
+  'POST /api/v2/approvals/{approvalId}': async () =>
+    ask('POST', `/api/v2/approvals/${(await waiting()).approvalId}`, 'deny'),
+  'POST /api/v2/scripts/{scriptId}/cancel': async () =>
+    ask('POST', `/api/v2/scripts/${(await waiting()).scriptId}/cancel`),
   'POST /api/v2/scripts/{scriptId}/undo': () => ask('POST', '/api/v2/scripts/scr_1/undo', {}),
   'POST /api/v2/keys': () => ask('POST', '/api/v2/keys', { name: 'ci', scopes: ['read'] }),
   'DELETE /api/v2/keys/{keyId}': async () => ask('DELETE', `/api/v2/keys/${(await newKey('old', ['read'])).keyId}`),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -94,6 +95,24 @@ describe('a response that stays open', () => {
     });
     expect(await app.inject('/yes')).toMatchObject({ statusCode: 200, body: 'open' });
     expect(await app.inject('/no')).toMatchObject({ statusCode: 500 });
+  });
+
+  it('does not stay registered if its client is gone before', async () => {
+    const streams = new OpenStreams(accessLimits(), undefined);
+    const app = fastify({ logger: false });
+    closers.push(() => app.close());
+    let sizes: number[] = [];
+    app.get('/', async ({ raw }, reply) => {
+      raw.socket.destroy();
+      await once(reply.raw, 'close');
+      streams.addResponse({ principal: 'ada', scopes: ['read'] }, reply);
+      sizes = [streams.size];
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    connectTo(app.server.address() as AddressInfo).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => sizes.length === 1);
+    await until(() => streams.size === 0);
+    expect(sizes).toEqual([1]);
   });
 
   it('is registered by each route of the server: an export counts as a stream of its principal', async () => {

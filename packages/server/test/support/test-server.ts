@@ -25,6 +25,8 @@ type HarnessParts = Pick<HarnessOptions, 'store' | 'suspensionKey' | 'audit'>;
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' | 'stores'>> {
   /** Agents in addition to the demo, which is the first. */
   agents?: (parts: HarnessParts) => readonly ServedAgent[] | Promise<readonly ServedAgent[]>;
+  /** The only agents, without the demo. */
+  onlyAgents?: readonly ServedAgent[];
   /** Replaces those of the folder. */
   stores?: ServiceStores;
   /** The data of an earlier test server, for another one. */
@@ -42,7 +44,14 @@ interface Answer {
 }
 
 /** A server over libsql in a separate folder, at a free port of this machine. */
-export async function openTestServer({ agents, folder, port = 0, scripts: given, ...options }: TestServerOptions = {}) {
+export async function openTestServer({
+  agents,
+  onlyAgents,
+  folder,
+  port = 0,
+  scripts: given,
+  ...options
+}: TestServerOptions = {}) {
   const data = folder ?? mkdtempSync(join(tmpdir(), 'toolscript-server-'));
   const stores = await openStores(`libsql:${join(data, 'toolscript.db')}`);
   const events = await openEventLog(`libsql:${join(data, 'toolscript.db')}`);
@@ -56,7 +65,7 @@ export async function openTestServer({ agents, folder, port = 0, scripts: given,
     events,
     scripts,
     audit,
-    agents: fixedAgents(served),
+    agents: fixedAgents(onlyAgents ?? served),
     auth: { token: TOKEN },
     logger: false,
     ...options,

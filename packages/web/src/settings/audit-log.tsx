@@ -10,6 +10,7 @@ const KINDS = [
   'call_ended',
   'run_submitted',
   'run_cancelled',
+  'script_cancelled',
   'thread_renamed',
   'thread_deleted',
   'file_deleted',

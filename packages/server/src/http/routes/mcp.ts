@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/index.js';
 import type { Service } from '../service.js';
 
@@ -44,11 +44,11 @@ export function mcpRoute(
     handler: (request, reply) => {
       const { caller, body } = request;
       // defence: mcp-streams-are-registered
-      streams.addResponse(caller, reply);
+      const signal = streams.addResponse(caller, reply);
       const tools = calledTools(body);
       if (tools.length > 0) requestAudit?.note(request, { type: 'mcp_call', tools });
       const onSession = (end: () => void) => streams.addSession(caller, end);
-      return endpoint.fetch(webRequest(request, reply), { caller, body, onSession });
+      return endpoint.fetch(webRequest(request, signal), { caller, body, onSession });
     },
   });
   app.addHook('preClose', () => endpoint.close());
@@ -64,12 +64,10 @@ function calledTools(body: unknown): string[] {
   return [...new Set(names)].slice(0, MAX_NAMED);
 }
 
-/** Converts the request, without its body. The signal aborts when the client disconnects. */
-function webRequest({ method, headers, url }: FastifyRequest, { raw }: FastifyReply): Request {
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort());
+/** Converts the request, without its body. */
+function webRequest({ method, headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     name.startsWith(':') || value === undefined ? [] : [[name, String(value)]],
   );
-  return new Request(new URL(url, 'http://127.0.0.1'), { method, headers: pairs, signal: gone.signal });
+  return new Request(new URL(url, 'http://127.0.0.1'), { method, headers: pairs, signal });
 }

@@ -64,6 +64,7 @@ interface ChangeEntry extends RequestStamp {
     | 'run_submitted'
     | 'run_cancelled'
     | 'run_resumed'
+    | 'script_cancelled'
     | 'thread_renamed'
     | 'thread_deleted'
     | 'file_deleted'
@@ -72,6 +73,7 @@ interface ChangeEntry extends RequestStamp {
   readonly threadId?: string | undefined;
   readonly turnId?: string | undefined;
   readonly runId?: string | undefined;
+  readonly scriptId?: string | undefined;
   readonly fileKey?: string | undefined;
   readonly ruleId?: string | undefined;
   /** The tools that a request to `/mcp` has called. */
