@@ -1,7 +1,7 @@
 import { scriptFailure, type Outcome, type RunningOutcome } from '../protocol/index.js';
 import type { FollowedSession, LiveScript, RunContext } from '../protocol/run-context.js';
 import type { ScriptEnd } from '../answer/index.js';
-import { failedOutcome, plainRunning } from '../calls/session/index.js';
+import { failedOutcome } from '../calls/session/index.js';
 import { newId } from '../text/crypto.js';
 
 /** Maximum number of ended scripts of one principal whose outcomes stay in memory. */
@@ -95,11 +95,11 @@ export class RunningScript implements LiveScript {
   readonly #controller = new AbortController();
   readonly #signal: AbortSignal | undefined;
   readonly #onStart: () => void;
-  readonly #startedAtMs = performance.now();
   readonly #follow = () => this.#controller.abort(this.#signal?.reason);
+  /** Resolves when the script has begun, or has ended without that. */
+  readonly #begun: Promise<void>;
+  #begin: () => void = () => {};
   #session: FollowedSession | undefined;
-  /** True: a caller has received a `running` outcome, so other processes may be asked for the script. */
-  #isKept = false;
   #shown = { output: 0, logs: 0 };
 
   constructor({ scriptId, principal }: AskedScript, signal: AbortSignal | undefined, onStart: () => void) {
@@ -107,6 +107,7 @@ export class RunningScript implements LiveScript {
     this.principal = principal;
     this.#signal = signal;
     this.#onStart = onStart;
+    this.#begun = new Promise((resolve) => (this.#begin = resolve));
     this.ended.catch(() => {});
     if (signal?.aborted === true) this.#follow();
     else signal?.addEventListener('abort', this.#follow, { once: true });
@@ -115,7 +116,7 @@ export class RunningScript implements LiveScript {
   follow(session: FollowedSession): void {
     this.#session = session;
     this.#onStart();
-    if (this.#isKept) void session.keep();
+    this.#begin();
   }
 
   run(start: (signal: AbortSignal, live: LiveScript) => Promise<ScriptEnd>): Promise<Outcome> {
@@ -132,17 +133,21 @@ export class RunningScript implements LiveScript {
       return this.end;
     } finally {
       this.#session = undefined;
+      this.#begin();
       this.#signal?.removeEventListener('abort', this.#follow);
     }
   }
 
-  /** Waits for the end. If the wait is over first, the outcome is `running`. */
+  /**
+   * Waits for the end. If the wait is over first, the outcome is `running`; the store then has the script, so that other
+   * processes find it.
+   */
   async answer({ forMs, signal }: WaitTime): Promise<Outcome> {
     const end = this.end ?? (await within(this.ended, forMs, signal));
     if (end !== undefined) return end;
-    this.#isKept = true;
+    await this.#begun;
     await this.#session?.keep();
-    return this.end ?? this.#soFar();
+    return this.end ?? (this.#session === undefined ? this.ended : this.#soFar(this.#session));
   }
 
   /** Cancels the script, and returns its end. */
@@ -151,9 +156,8 @@ export class RunningScript implements LiveScript {
     return this.end ?? this.ended;
   }
 
-  #soFar(): RunningOutcome {
-    const waitedMs = performance.now() - this.#startedAtMs;
-    const outcome = this.#session?.soFar() ?? plainRunning(this.scriptId, undefined, waitedMs, 'none');
+  #soFar(session: FollowedSession): RunningOutcome {
+    const outcome = session.soFar();
     const { output, logs } = this.#shown;
     this.#shown = { output: outcome.output.length, logs: outcome.logs.length };
     return { ...outcome, output: outcome.output.slice(output), logs: outcome.logs.slice(logs) };

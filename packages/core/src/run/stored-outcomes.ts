@@ -32,10 +32,17 @@ export async function waitForStored(
   for (;;) {
     const found = await findStored(services, asked);
     const outcome = 'outcome' in found ? found.outcome : outcomeNow(services, found);
-    const leftMs = until - performance.now();
-    if (outcome.status !== 'running' || leftMs <= 0 || signal?.aborted === true) return outcome;
-    await sleep(Math.min(POLL_MS, leftMs), undefined, { signal }).catch(() => {});
+    const isOver = () => performance.now() >= until || signal?.aborted === true;
+    if (outcome.status !== 'running' || isOver()) return outcome;
+    do await sleep(Math.min(POLL_MS, until - performance.now()), undefined, { signal }).catch(() => {});
+    while (!isOver() && (await isHeld(services, asked)));
   }
+}
+
+/** Reads the claim alone: a journal may be long, and does not end while its script is held. */
+async function isHeld({ keeping }: DurabilityServices, { scriptId }: AskedScript): Promise<boolean> {
+  const claim = await keeping?.leases.store.claim.current(scriptId).catch(() => undefined);
+  return claim?.isHeld === true;
 }
 
 /**

@@ -152,6 +152,17 @@ describe('a script that outlives yieldAfterMs', () => {
 });
 
 describe('another process', () => {
+  it('finds a script as soon as it is reported as running', async () => {
+    const store = memoryStore();
+    const { tools, release } = gate();
+    const [one, other] = [openOver(store, { tools }), openOver(store, { tools })];
+    for (let number = 0; number < 5; number++) {
+      const scriptId = await yielded(one, `${HELD} // ${number}`);
+      expect(await other.waitScript(scriptId, { forMs: 0 })).toMatchObject({ status: 'running', scriptId });
+    }
+    release();
+  });
+
   it('waits for a script of a store, and gets the same end', async () => {
     const store = memoryStore();
     const { tools, release, arrived } = gate();

@@ -114,7 +114,7 @@ describe('a wait for a script', () => {
   });
 
   it('answers suspended without the sealed memory, and the failure of a script', async () => {
-    const { server, harness } = await open();
+    const { server, harness, release } = await open();
     const waiting = await harness.runScript('await tools.note({})', { principal: 'ada' });
     const { status, body } = await answer(server, 'GET', `${waiting.scriptId}?waitMs=30000`);
     expect({ status, body }).toMatchObject({
@@ -123,8 +123,10 @@ describe('a wait for a script', () => {
     });
     expect(waiting.suspension).toBeDefined();
     expect(body).not.toHaveProperty('suspension');
-    const { scriptId } = await yielded(harness, 'await sleep(1); await tools.mark({}); throw new Error("wrong")');
-    expect((await answer(server, 'GET', `${scriptId}?waitMs=30000`)).body).toMatchObject({
+    const { scriptId } = await yielded(harness, 'await tools.hold({}); throw new Error("wrong")');
+    const failing = answer(server, 'GET', `${scriptId}?waitMs=30000`);
+    release();
+    expect((await failing).body).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('wrong') },
     });
