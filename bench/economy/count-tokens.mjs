@@ -34,8 +34,8 @@ export function figuresOf(requests, answers) {
 }
 
 /** A model does not read the key of its service's prompt cache. */
-function bodyTokens({ prompt_cache_key: _, ...body }) {
-  return tokensOf(body);
+function bodyTokens(body) {
+  return tokensOf({ ...body, prompt_cache_key: undefined });
 }
 
 /** Counts only the texts in request bodies, without JSON syntax and escapes. */
