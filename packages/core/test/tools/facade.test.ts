@@ -15,6 +15,7 @@ import type { CallResult } from '../../src/calls/facade/facade-types.js';
 import type { EventPayload } from '../../src/protocol/events.js';
 import type { PayloadSink } from '../../src/protocol/run-context.js';
 import { contextWith } from '../support/run-context.js';
+import { isOrdinary, ordinaryJson } from '@toolscript/testkit/ordinary-json';
 import { tries } from '@toolscript/testkit/some-cases';
 
 /** A tool call that the test ends. */
@@ -980,7 +981,7 @@ describe('an approval', () => {
       return 'approve';
     };
     await fc.assert(
-      fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), async (args) => {
+      fc.asyncProperty(fc.dictionary(fc.string(), ordinaryJson, { maxKeys: 4 }).filter(isOrdinary), async (args) => {
         const { call, facade } = setUp({ tools: [tool], policy });
         expect((await call('probe', args)).ok).toBe(true);
         expect(createHash('sha256').update(executed).digest('hex')).toBe(approvedHash);
