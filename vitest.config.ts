@@ -16,7 +16,7 @@ const SANDBOXED = ['packages/tools/test/exec/**/*.test.ts', 'packages/tools/test
 const SLOW_TIMEOUT_MS = 300_000;
 
 const settings = {
-  setupFiles: ['packages/testkit/src/memory-folder.ts'],
+  setupFiles: ['packages/testkit/src/memory-folder.ts', 'packages/testkit/src/property-seed.ts'],
   // Node loads built code by itself; Vitest would transform all of it again for each file of tests.
   server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
   pool: 'forks' as const,
