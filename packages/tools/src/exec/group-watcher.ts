@@ -23,17 +23,26 @@ export class GroupWatcher {
   #input: Socket | undefined;
   #idle: NodeJS.Timeout | undefined;
 
+  /** Starts the watcher before a group, because a group that starts first could outlive a host that is killed then. */
+  prepare(): void {
+    if (this.#input === undefined && process.platform !== 'win32') this.#start();
+    this.#endWhenIdle();
+  }
+
   add(leader: number): void {
     this.#leaders.add(leader);
     clearTimeout(this.#idle);
-    if (process.platform === 'win32') return;
-    if (this.#input === undefined) this.#start();
-    else this.#input.write(`+ ${leader}\n`);
+    this.#input?.write(`+ ${leader}\n`);
   }
 
   delete(leader: number): void {
     this.#leaders.delete(leader);
     this.#input?.write(`- ${leader}\n`);
+    this.#endWhenIdle();
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
     if (this.#leaders.size === 0) this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
   }
 

@@ -62,6 +62,11 @@ export class ProcessGroups {
     for (const leader of this.#leaders) killGroup(leader, 'SIGKILL');
   };
 
+  /** Call this method before a command starts. */
+  prepare(): void {
+    this.#watcher.prepare();
+  }
+
   add(leader: number): void {
     if (this.#leaders.size === 0) process.on('exit', this.#killAll);
     this.#leaders.add(leader);
@@ -109,6 +114,7 @@ class CommandRun {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    groups.prepare();
     this.#child = this.#start();
     this.#watch();
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -310,12 +311,15 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
       const { createExec } = await import(${tools('#tools/exec/exec.js')});
       const { createWorkspace } = await import(${tools('#tools/files/workspace.js')});
       createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'sleep 6000 & echo $! > ${pidFile}; sleep 6000'] });
-      process.stdin.once('data', () => process.exit(0));`,
+      process.stdin.on('data', (text) => \`\${text}\` === 'go' ? process.exit(0) : process.stdout.write('here'));`,
       ],
-      { stdio: ['pipe', 'ignore', 'inherit'] },
+      { stdio: ['pipe', 'pipe', 'inherit'] },
     );
     const pid = await pidIn(pidFile);
     expect(isAlive(pid)).toBe(true);
+    // A host that answers has left the turn in which it started the command.
+    host.stdin.write('?');
+    await once(host.stdout, 'data');
     if (how === 'exits') host.stdin.write('go');
     else host.kill('SIGKILL');
     expect(await dies(pid)).toBe(true);
