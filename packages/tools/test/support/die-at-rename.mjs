@@ -2,14 +2,16 @@
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Kills this process before its `count`-th rename of a file. */
+/**
+ * Kills this process before its `count`-th rename to a name of `f` and digits, which the tests give to the files of a
+ * commit: other renames store records.
+ */
 export function dieAtRename(count) {
   const { rename } = promises;
-  let left = count;
-  promises.rename = (...paths) => {
-    left -= 1;
-    if (left === 0) process.kill(process.pid, 'SIGKILL');
-    return rename(...paths);
+  let done = 0;
+  promises.rename = (from, to) => {
+    if (/\/f\d+$/u.test(to) && ++done === count) process.kill(process.pid, 'SIGKILL');
+    return rename(from, to);
   };
   syncBuiltinESMExports();
 }

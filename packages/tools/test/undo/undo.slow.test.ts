@@ -335,7 +335,7 @@ describe('undo in several processes', () => {
     const after = snapshot(root);
     let mixtures = 0;
     for (let trial = 0; trial < 8; trial += 1) {
-      // Every other process dies when it has renamed some files; the others die anywhere.
+      // Every other process dies when it has switched some of the files; the others die anywhere.
       const lastRename = trial % 2 === 0 ? 20 + trial : 0;
       const child = fork(undoer, [root, state, records, 'scr_a', 'forever', `${lastRename}`]);
       const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -357,8 +357,8 @@ describe('undo in several processes', () => {
     }
     expect(readdirSync(join(state, 'journals'))).toEqual([]);
     expect(readdirSync(join(records, 'scr_a')).filter((name) => !/\.done$|^contents$/u.test(name))).toEqual([]);
-    // Otherwise nothing was recovered here. A process that also stores old contents dies while it stores them.
-    expect(mixtures).toBeGreaterThan(0);
+    // Otherwise nothing was recovered here.
+    expect(mixtures).toBeGreaterThanOrEqual(4);
   });
 });
 
