@@ -1,6 +1,6 @@
 // `npm run providers`: an agent talks to every known model through servers that refuse what its service refuses, and
-// then the pinned SDKs of OpenAI and Anthropic are compared with the newest ones, which needs the network. A person
-// reads the differences, and corrects packages/core/src/protocol/model-families.ts. `-- --offline` compares nothing.
+// then the script prints how the newest SDKs of OpenAI and Anthropic differ from the pinned ones, which needs the network.
+// Correct packages/core/src/protocol/model-families.ts by these differences. `-- --offline` compares nothing.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -338,7 +338,7 @@ describe('the requests of a document', () => {
 });
 
 describe('a flaw in a document', () => {
-  it('affects its own operation alone, and is told', async () => {
+  it('removes its own operation alone, and the status of its server names it', async () => {
     const { origin } = await imitatedApi((_request, response) => json(response, { items: [], next: null }));
     const outside = { $ref: 'https://other.example/x.json#/Pet' };
     const mcp = await opened(

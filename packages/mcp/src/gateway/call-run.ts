@@ -26,7 +26,7 @@ export function callWaitMs({ yieldAfterMs = YIELD_AFTER_MS }: GatewayServices): 
  * time-out of the client does not. In both cases, the next call of the caller reports the script. `scriptId`: the
  * script that is resumed.
  */
-export async function running(
+export async function runForCall(
   services: GatewayServices,
   ctx: ServerContext,
   run: (options: ResumeOptions) => Promise<Outcome>,

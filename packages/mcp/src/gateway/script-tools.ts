@@ -2,7 +2,7 @@ import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@
 import type { Outcome, ResumeOptions } from '@toolscript/core';
 import { z } from 'zod';
 import { outcomeResult, ResultSchema, textPart, valueText } from './outcome-result.js';
-import { callWaitMs, ownerOptions, running, withUnanswered, type Answer } from './call-run.js';
+import { callWaitMs, ownerOptions, runForCall, withUnanswered, type Answer } from './call-run.js';
 import { withProgress } from './progress.js';
 import type { GatewayServices, PendingState } from './services.js';
 import { userDecisions, askUser, canAskUser, type SuspendedOutcome } from './user-questions.js';
@@ -29,7 +29,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       const pending = ctx.mcpReq.requestState<PendingState>();
       const outcome =
         pending === undefined
-          ? await running(services, ctx, (options) => services.harness.runScript(code, options))
+          ? await runForCall(services, ctx, (options) => services.harness.runScript(code, options))
           : await resumeWithDecisions(services, pending, ctx);
       return answer(server, services, ctx, outcome, code);
     },
@@ -52,7 +52,7 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       if (ended !== undefined) return outcomeAnswer(services, ctx, ended, undefined);
       if ('report' in waited) return report(waited.report);
       const resume = () =>
-        running(services, ctx, (options) => services.harness.resume(scriptId, {}, options), scriptId);
+        runForCall(services, ctx, (options) => services.harness.resume(scriptId, {}, options), scriptId);
       return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
     },
   );
@@ -159,7 +159,7 @@ function resumeWithDecisions(services: GatewayServices, pending: PendingState, c
   const isInstant = Date.now() - askedAtMs < (services.instantMs ?? INSTANT_MS);
   const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, approvals, isInstant) : {};
   const { scriptId } = pending;
-  return running(services, ctx, (options) => services.harness.resume(scriptId, decisions, options), scriptId);
+  return runForCall(services, ctx, (options) => services.harness.resume(scriptId, decisions, options), scriptId);
 }
 
 async function answer(
@@ -183,7 +183,7 @@ async function answer(
     server,
     services,
     ctx,
-    await running(
+    await runForCall(
       services,
       ctx,
       (options) => services.harness.resume(outcome.scriptId, denied, options),

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { PrivateJsonFile } from '@toolscript/core/internal';
 import { z } from 'zod';
 import type { ServerToStart } from '../configuration/server-config.js';
 import type { ListedTools } from '../connection/connection.js';
-import { serverFingerprint } from '../trust/fingerprint.js';
+import { hash, serverFingerprint } from '../trust/fingerprint.js';
 
 /**
  * Stores the tools that each server listed last, so that a host can offer them before the server has started. They are
@@ -30,9 +29,7 @@ const FileSchema = z.strictObject({ version: z.literal(1), listed: ListedSchema.
 /** Keeps the tools of each server in a JSON file of the folder that only its owner can read and write (0600). */
 export function fileCatalogue(folder: string): CatalogueStore {
   const fileOf = (server: ServerToStart) => {
-    const key = createHash('sha256')
-      .update(JSON.stringify([server.name, serverFingerprint(server)]))
-      .digest('hex');
+    const key = hash([server.name, serverFingerprint(server)]);
     return new PrivateJsonFile(join(folder, `${key}.json`), {
       schema: FileSchema,
       empty: { version: 1 },

@@ -26,7 +26,8 @@ function transportIdentity(transport: ServerToStart['transport']): object {
 
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
-function hash(value: unknown): string {
+/** The SHA-256 of a value as JSON, regardless of member order, as hexadecimal digits. */
+export function hash(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
