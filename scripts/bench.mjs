@@ -1,6 +1,7 @@
 // `npm run bench`: installs and builds what is missing, the peers included, and runs the benchmarks.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isInstalled, npmCall, prepare, root } from './prepare.mjs';
 
@@ -9,7 +10,8 @@ const HELP = `npm run bench [-- OPTIONS]
   --strict     exit 1 also where an absolute budget is not met
   --quick      a short run, below a minute, with rough figures
   --row NAME   one row only; may be given more than once
-  --no-peers   do not install peers; those that are there are measured`;
+  --no-peers   do not install peers; those that are there are measured
+  --against REV  only: compare this checkout with a revision, by processor time and by counters`;
 
 const peers = join(root, 'bench/peers');
 const given = process.argv.slice(2);
@@ -19,6 +21,7 @@ if (given.includes('--help')) {
   process.exit(0);
 }
 prepare();
+if (given[0] === '--against') process.exit(compareWith(given[1]));
 if (!given.includes('--no-peers')) installPeers({ native: !given.includes('--quick') });
 const main = join(root, 'bench/main.mjs');
 // isolated-vm requires the flag, which applies to every column.
@@ -46,4 +49,23 @@ function npm(args) {
     console.error(
       `npm ${args[0]} failed, so columns are missing. The report names the reason of each. To try again: npm run bench`,
     );
+}
+
+/** Builds the revision's core in a temporary folder, with the packages that are installed here, and compares. */
+function compareWith(revision = 'HEAD') {
+  const folder = join(mkdtempSync(join(tmpdir(), 'toolscript-against-')), 'checkout');
+  const git = (...args) => spawnSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }).status;
+  try {
+    if (git('worktree', 'add', '--detach', folder, revision) !== 0) return 1;
+    for (const installed of ['node_modules', 'packages/core/node_modules'])
+      if (existsSync(join(root, installed))) symlinkSync(join(root, installed), join(folder, installed));
+    console.error(`building ${revision} …`);
+    const built = spawnSync(...npmCall(['run', 'build', '--silent'], { cwd: join(folder, 'packages/core') }));
+    if (built.status !== 0) return 1;
+    const program = join(root, 'bench/against.mjs');
+    return spawnSync(process.execPath, [program, folder, revision], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  } finally {
+    git('worktree', 'remove', '--force', folder);
+    rmSync(join(folder, '..'), { recursive: true, force: true });
+  }
 }

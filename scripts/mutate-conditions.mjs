@@ -1,55 +1,108 @@
 // `npm run mutate:conditions [-- --count 60] [-- --seed 1]`: fixes conditions without a defence's mark, one at a time, to
-// true or to false, in a copy of the repository, and runs the nearest tests; if they pass, all laws of calls. If these
-// still pass, they have a gap. The seed decides which conditions are tried. Ends with status 1 if the tests notice less
-// than 90 %.
+// true or to false, in a copy of the repository, and runs the tests of core in which that changes the condition's value.
+// If these still pass, they have a gap. All conditions are built at once, and a variable of the environment says which
+// one is fixed. The seed decides which conditions are tried. Ends with status 1 if the tests notice less than 90 %.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseSync } from 'oxc-parser';
-import { nearestTests } from './nearest-tests.mjs';
 import { prepare, root } from './prepare.mjs';
 import { buildTypes, copyRepository, runTests } from './repository-copy.mjs';
 
 const REQUIRED = 0.9;
 const SOURCES = ['calls', 'run', 'tools'].map((folder) => `packages/core/src/${folder}/*.ts`);
+const LAWS = 'packages/core/test';
+/** Tests that run for one condition: those that change the fewest other conditions first. */
+const MAX_TESTS = 25;
 
-/** The tests of everything that a call does. */
-const LAWS = ['approvals', 'harness', 'session', 'suspension', 'tools'].map((folder) => `packages/core/test/${folder}`);
+/** Appended to each changed file. Writes which test reaches a condition whose value would change. */
+const SWITCH = `
+function fixedForTest(id, value, condition) {
+  const { TOOLSCRIPT_FIXED: fixed, TOOLSCRIPT_REACHED: report, TOOLSCRIPT_TEST_FILE: test } = process.env;
+  if (report !== undefined && Boolean(condition) !== value) {
+    const line = \`\${test} \${id}\\n\`;
+    const reached = (globalThis.reachedConditions ??= new Set());
+    if (!reached.has(line)) process.getBuiltinModule('node:fs').appendFileSync(report, line);
+    reached.add(line);
+  }
+  return fixed === String(id) ? value : condition;
+}
+`;
+/** Appended to a file that Vitest runs before each file of tests. */
+const NAME_TEST = `\nprocess.env['TOOLSCRIPT_TEST_FILE'] = expect.getState().testPath;\n`;
 
 prepare();
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '60' }, seed: { type: 'string', default: '1' } },
 });
 const random = randomOf(Number(values.seed));
-const sample = shuffled(findConditions()).slice(0, Number(values.count));
+const sample = withoutNested(shuffled(findConditions())).slice(0, Number(values.count));
 const copy = copyRepository();
+switchConditions();
+const testsOf = findTests();
 const survivors = [];
-for (const condition of sample) {
-  const { file, line, text, value } = condition;
-  const verdict = judge(condition);
+for (const [id, { file, line, text, value }] of sample.entries()) {
+  const verdict = judge(id);
   const shown = `${file}:${line} ${text} → ${value}`;
   if (verdict !== 'noticed') survivors.push(shown);
-  console.log(`${verdict.padEnd(9)} ${shown}`);
+  console.log(`${verdict.padEnd(11)} ${shown}`);
 }
 const noticed = sample.length - survivors.length;
 console.log(`\n${noticed} of ${sample.length} changed conditions are noticed.`);
 for (const survivor of survivors) console.log(`Not noticed: ${survivor}`);
 process.exitCode = noticed < sample.length * REQUIRED ? 1 : 0;
 
-/** `noticed` or `survived`. */
-function judge({ file, start, end, value }) {
-  const path = join(copy, file);
-  const original = readFileSync(path, 'utf8');
-  try {
-    // The condition stays, so that its names are still used, and its effects still happen.
-    writeFileSync(path, `${original.slice(0, start)}((${original.slice(start, end)}), ${value})${original.slice(end)}`);
-    const passes = (tests) => tests.length === 0 || runTests(copy, ['--project', 'fast', ...tests]);
-    return buildTypes(copy) && passes(nearestTests([file])) && passes(LAWS) ? 'survived' : 'noticed';
-  } finally {
-    writeFileSync(path, original);
-    buildTypes(copy);
+/** `noticed`, `survived`, or `not reached` if the condition has the fixed value in every test. */
+function judge(id) {
+  const tests = testsOf.get(id) ?? [];
+  if (tests.length === 0) return 'not reached';
+  return runTests(copy, ['--project', 'fast', ...tests.slice(0, MAX_TESTS)], { TOOLSCRIPT_FIXED: `${id}` })
+    ? 'survived'
+    : 'noticed';
+}
+
+/** Gives each condition of the sample its switch, and builds. */
+function switchConditions() {
+  const setUp = join(copy, 'packages/testkit/src/memory-folder.ts');
+  writeFileSync(setUp, readFileSync(setUp, 'utf8') + NAME_TEST);
+  for (const [file, conditions] of grouped([...sample.entries()], ([, condition]) => condition.file)) {
+    let source = readFileSync(join(copy, file), 'utf8');
+    // From the end, so that the offsets of the others stay true.
+    for (const [id, { start, end, value }] of conditions.toSorted(([, a], [, b]) => b.start - a.start))
+      source = `${source.slice(0, start)}fixedForTest(${id}, ${value}, (${source.slice(start, end)}))${source.slice(end)}`;
+    writeFileSync(join(copy, file), source + SWITCH);
   }
+  if (!buildTypes(copy)) throw new Error('The copy with its switches does not build.');
+}
+
+/** The test files that change each condition's value, by the condition's number. */
+function findTests() {
+  const report = join(copy, 'reached.txt');
+  runTests(copy, ['--project', 'fast', LAWS], { TOOLSCRIPT_REACHED: report }, { all: true });
+  const lines = existsSync(report) ? [...new Set(readFileSync(report, 'utf8').trim().split('\n'))] : [];
+  const pairs = lines
+    .map((line) => line.split(' '))
+    .map(([test, id]) => ({ test: relative(copy, test), id: Number(id) }));
+  const perTest = grouped(pairs, ({ test }) => test);
+  const byWeight = (a, b) => perTest.get(a).length - perTest.get(b).length;
+  return new Map(
+    [...grouped(pairs, ({ id }) => id)].map(([id, all]) => [id, all.map(({ test }) => test).toSorted(byWeight)]),
+  );
+}
+
+function grouped(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+/** Leaves out a condition inside of one that comes before it, or around one. */
+function withoutNested(conditions) {
+  const kept = [];
+  for (const one of conditions)
+    if (!kept.some(({ file, start, end }) => file === one.file && start < one.end && one.start < end)) kept.push(one);
+  return kept;
 }
 
 /** Every condition of `if` and `? :` that does not belong to a marked defence. */

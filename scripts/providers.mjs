@@ -1,10 +1,13 @@
-// `npm run providers`: an agent talks to every known model through servers that refuse what its service refuses, and
-// then the script prints how the newest SDKs of OpenAI and Anthropic differ from the pinned ones, which needs the network.
+// `npm run providers`: the wind tunnel. Agents talk to models of every family through services that refuse what the real
+// ones refuse: with every known model, with the recorded streams (those that TOOLSCRIPT_STREAM_FIXTURES names, or else
+// only those of the repository), in random conversations, in the agent suite, and with everything that the types of the
+// SDKs declare. Then the script prints how the newest SDKs of OpenAI and Anthropic differ from the pinned ones, which needs the network.
 // Correct packages/core/src/protocol/model-families.ts by these differences. `-- --offline` compares nothing.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runAgentSuite } from './agent-suite.mjs';
 import { prepare, root } from './prepare.mjs';
 import { sdkDifferences } from './sdk-differences.mjs';
 
@@ -14,14 +17,21 @@ const SDKS = {
     'resources/responses/responses.d.ts',
     'resources/chat/completions/completions.d.ts',
   ],
-  '@anthropic-ai/sdk': ['resources/messages/messages.d.ts'],
+  '@anthropic-ai/sdk': ['resources/messages/messages.d.ts', 'resources/beta/messages/messages.d.ts'],
 };
 
 prepare();
-const tests = 'packages/core/test/agent/model-families.test.ts';
-const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'fast', tests], { cwd: root, stdio: 'inherit' });
+const tests = [
+  'packages/core/test/agent/model-families.test.ts',
+  'packages/core/test/tunnel',
+  'packages/core/test/providers/sdk-coverage.slow.test.ts',
+  'packages/core/test/providers/switched-models.slow.test.ts',
+];
+const projects = ['--project', 'fast', '--project', 'slow'];
+const isSuiteClean = await runAgentSuite();
+const { status } = spawnSync('npx', ['vitest', 'run', ...projects, ...tests], { cwd: root, stdio: 'inherit' });
 if (!process.argv.includes('--offline')) for (const [name, files] of Object.entries(SDKS)) compare(name, files);
-process.exit(status ?? 1);
+process.exit(isSuiteClean ? (status ?? 1) : 1);
 
 function compare(name, files) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-sdk-'));

@@ -1,7 +1,7 @@
 // `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
 // folder, builds one program with each bundler, runs the output, and prints one row for each case. It needs the npm
 // registry and takes some minutes. `--short` builds with esbuild and Vite only; NAME is a part of a case's name, or
-// `packages`.
+// `packages` or `templates`.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +11,12 @@ import { engineRefusal, missingEngine } from './packaging/engine-case.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
 import { readmeExample } from './packaging/readme-case.mjs';
 import { run } from './packaging/shell.mjs';
+import { TEMPLATES, templateOutput } from './packaging/template-cases.mjs';
 import { commonJs, publint, strictTypes, typesWrong } from './packaging/type-cases.mjs';
 import { prepare } from './prepare.mjs';
 
+/** Packages that are commands alone. */
+const WITHOUT_TYPES = new Set(['toolscript', 'create-toolscript']);
 const isShort = process.argv.includes('--short');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-packaging-'));
@@ -31,6 +34,7 @@ try {
   if ('engine'.includes(only)) await tryEngine(projectFor('bundlers', cases, core), '@toolscript/isolated-vm');
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
   if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
+  if (!isShort && (only === '' || only === 'templates')) await tryTemplates(packed);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -83,7 +87,14 @@ async function tryPackages(packed) {
   await row('toolscript', 'doctor', /Every required part works/u, () => run(doctor, ['doctor'], { cwd: project }));
   for (const [name, { file }] of packed) {
     await row(name, 'publint', /^ok$/u, () => publint(project, file));
-    if (name !== 'toolscript') await row(name, 'attw', /^ok$/u, () => typesWrong(project, file));
+    if (!WITHOUT_TYPES.has(name)) await row(name, 'attw', /^ok$/u, () => typesWrong(project, file));
+  }
+}
+
+async function tryTemplates(packed) {
+  for (const one of TEMPLATES) {
+    const project = join(folder, `template-${one.name}`);
+    await row(`template ${one.name}`, one.script, one.expected, () => templateOutput(project, one, packed));
   }
 }
 

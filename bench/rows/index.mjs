@@ -10,6 +10,7 @@ import * as idle from './idle.mjs';
 import * as keptScripts from './kept-scripts.mjs';
 import * as leftovers from './leftovers.mjs';
 import * as mcpGateway from './mcp-gateway.mjs';
+import * as mcpServers from './mcp-servers.mjs';
 import * as memory from './memory.mjs';
 import * as neighbour from './neighbour.mjs';
 import * as newSource from './new-source.mjs';
@@ -68,6 +69,7 @@ export const ROWS = [
   reducer,
   catalog,
   mcpGateway,
+  mcpServers,
   patch,
   search,
   exec,

@@ -47,12 +47,14 @@ import { z } from 'zod';
 declare const harness: import('@toolscript/core').Harness;
 declare const store: import('@toolscript/core').HarnessOptions['store'] & {};
 declare const getWeather: import('@toolscript/core').DefinedTool;
-declare const scriptId: string, approvalId: string, answer: string;
+declare const scriptId: string, approvalId: string, answer: string, source: string;
+declare const tools: import('@toolscript/core').HarnessOptions['tools'] & {};
+declare const history: import('@toolscript/core').OutputItem[];
 `;
 
 /** A module with the example, which imports the names of core that the example mentions. */
 function exampleModule({ file, code }: { file: string; code: string }): string {
-  const imports = ['ports', 'index'].flatMap((entry) => {
+  const imports = ['ports', 'index', 'history'].flatMap((entry) => {
     const report = readFileSync(join(core, 'api', `${entry}.api.md`), 'utf8');
     const names = reported(report).flatMap(({ name }) => (new RegExp(`\\b${name}\\b`, 'u').test(code) ? [name] : []));
     return `import { ${names.join(', ')} } from '@toolscript/core${entry === 'index' ? '' : `/${entry}`}';`;

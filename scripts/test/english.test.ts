@@ -189,11 +189,14 @@ function codeIn(folders: readonly string[]): string[] {
 }
 
 function sources(): string[] {
-  return readdirSync('packages').flatMap((name) =>
-    readdirSync(`packages/${name}/src`, { recursive: true, encoding: 'utf8' })
-      .filter((path) => /\.tsx?$/u.test(path))
-      .map((path) => `packages/${name}/src/${path}`),
-  );
+  const folders = readdirSync('packages').flatMap((name) => [`packages/${name}/src`, `packages/${name}/templates`]);
+  return folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => /\.tsx?$/u.test(path))
+        .map((path) => `${folder}/${path}`),
+    );
 }
 
 describe('the English of the product', () => {

@@ -13,6 +13,7 @@ describe('pages that run', () => {
     'docs/how-to/what-the-model-sees.md',
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/long-scripts.md',
+    'docs/how-to/share-variables.md',
     'docs/how-to/approvals.md',
     'docs/how-to/undo.md',
     'docs/how-to/conversation.md',
@@ -56,11 +57,11 @@ describe('pages that run', () => {
     folder.remove();
     const [block] = blocksOf('<!-- output -->\n```text\ntwo\n```\n');
     expect(block).toEqual({ marker: 'output', language: 'text', content: 'two\n', start: 24 });
-    expect(() => checkGenerated('README.md', 'nothing of this name', '', (found) => findings.push(found))).toThrow(
-      'no block',
-    );
+    expect(() =>
+      checkGenerated('docs/how-to/watch-it.md', 'nothing of this name', '', (found) => findings.push(found)),
+    ).toThrow('no block');
     if (process.env.UPDATE_DOCUMENTS === undefined)
-      checkGenerated('README.md', 'answer', 'something else', (found) => findings.push(found));
+      checkGenerated('docs/how-to/watch-it.md', 'tracing', 'something else', (found) => findings.push(found));
     else findings.push('');
     expect(findings).toHaveLength(1);
   });

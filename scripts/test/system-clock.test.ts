@@ -6,7 +6,9 @@ import { expect, it } from 'vitest';
  * `stores` and `durable-files` contain only such times.
  */
 const BETWEEN_PROCESSES = new Set([
+  'packages/cli/src/chat/run-command.ts',
   'packages/cli/src/commands/keys.ts',
+  'packages/cli/src/commands/runs.ts',
   'packages/cli/src/commands/threads.ts',
   'packages/cli/src/state/persistent-state.ts',
   'packages/core/src/agent/sub-agents/child-run.ts',

@@ -1,7 +1,8 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: the files of core have
 // the paths that they have in its `dist`, the database's thread is `./database-worker.js`, the process of exec's sandbox
-// is `./sandbox-host.js`, the thread that reads web pages is `./read-page-worker.js`, the manifest is `../package.json`.
+// is `./sandbox-host.js`, the thread that reads web pages is `./read-page-worker.js`, the one for OpenAPI documents is
+// `./read-document-worker.js`, the manifest is `../package.json`.
 // The program itself is CommonJS: `start.cjs` keeps what V8 makes of such files (see there).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -24,6 +25,7 @@ const threads = await write('esm', {
   'script/compile/compile-worker': join(core, 'dist/script/compile/compile-worker.js'),
   'database-worker': join(cli, '../service/dist/stores/database-worker.js'),
   'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
+  'read-document-worker': join(cli, '../mcp/dist/openapi/read-document-worker.js'),
   'read-page-worker': join(cli, '../tools/dist/web/read-page-worker.js'),
 });
 const output = [...program, ...threads];

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
+import { useStoredKeys } from './configuration/provider-keys.js';
 import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
 import { stdinBringsText } from './input/source.js';
+import { addAcp } from './program/editor-commands.js';
+import { addCompletion } from './program/completion.js';
 import { addMcp } from './program/mcp-commands.js';
 import {
   addChat,
@@ -14,8 +16,9 @@ import {
   type WithEngines,
 } from './program/script-commands.js';
 import { addAdmin, addKeys, addServe } from './program/server-commands.js';
-import { addDoctor, addRules, addTools, addTrust } from './program/setup-commands.js';
-import { addApprovals, addSnippets, addThreads, addUndo } from './program/stored-commands.js';
+import { addConnect, addDoctor, addRules, addTools, addTrust } from './program/setup-commands.js';
+import { ownVersion } from './own-version.js';
+import { addApprovals, addRuns, addSnippets, addThreads, addUndo } from './program/stored-commands.js';
 import { ToolscriptCommand, example, findCommand, refuseEmpty, type Settle } from './program/toolscript-command.js';
 import { visible } from './terminal/untrusted.js';
 import { fileCodeIn, isUsageError } from './usage-error.js';
@@ -36,15 +39,22 @@ const COMMANDS: ReadonlyMap<string, (program: Command, settle: Settle, withEngin
   ['replay', addReplay],
   ['undo', addUndo],
   ['threads', addThreads],
+  ['runs', addRuns],
   ['snippets', addSnippets],
   ['serve', addServe],
   ['keys', addKeys],
   ['admin', addAdmin],
   ['mcp', addMcp],
+  ['acp', addAcp],
+  ['connect', addConnect],
   ['tools', addTools],
   ['doctor', addDoctor],
   ['trust', addTrust],
   ['rules', addRules],
+  [
+    'completion',
+    (program, settle, withEngines) => addCompletion(program, () => createProgram('', settle, withEngines)),
+  ],
 ]);
 
 /**
@@ -61,6 +71,7 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
   try {
     // Without a prompt, a terminal or text on stdin, the program prints its help.
     if (args.length === 0 && !isConversation() && !stdinBringsText()) program.help({ error: true });
+    await useStoredKeys(process.env, (message) => void reportError(message, EXIT.completed));
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {
@@ -95,7 +106,7 @@ function reportError(message: string, status: number): number {
 function createProgram(name: string, settle: Settle, withEngines: WithEngines): Command {
   const program = new ToolscriptCommand('toolscript')
     .description('Talks to a language model that writes scripts, which run in a sandbox and call tools on your folder.')
-    .version(version(), '-V, --version', 'Print the version')
+    .version(ownVersion(), '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Print this help')
     .helpCommand(false)
     .addHelpText(
@@ -136,9 +147,4 @@ function addHelp(program: Command): void {
     .argument('[command...]', 'the command')
     .description('Print the help of a command')
     .action((names: string[]) => findCommand(program, names).help());
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

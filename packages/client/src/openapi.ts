@@ -673,6 +673,31 @@ export interface components {
                 [key: string]: unknown;
             })[];
             planned: boolean;
+            provenance?: {
+                arguments: {
+                    [key: string]: ({
+                        call: number;
+                        from?: string | undefined;
+                        line?: number | undefined;
+                        tool: string;
+                        /** @enum {string} */
+                        trust: "trusted" | "untrusted";
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                };
+                readonly guarded: string[];
+                literals: {
+                    [key: string]: "user" | "model" | "tainted-model";
+                };
+                reasons: {
+                    [key: string]: string;
+                };
+                /** @enum {string} */
+                status: "proven" | "unknown";
+            } & {
+                [key: string]: unknown;
+            };
             rendered: string;
             runId: string;
             scriptId?: string | undefined;
@@ -728,6 +753,27 @@ export interface components {
                     type: "input_image";
                 } & {
                     [key: string]: unknown;
+                }) | ({
+                    file_data?: string | null | undefined;
+                    file_id?: unknown | undefined;
+                    file_url?: unknown | undefined;
+                    filename?: string | null | undefined;
+                    /** @constant */
+                    type: "input_file";
+                } & {
+                    [key: string]: unknown;
+                }) | ({
+                    input_audio: {
+                        data: string;
+                        /** @enum {string} */
+                        format: "wav" | "mp3";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    /** @constant */
+                    type: "input_audio";
+                } & {
+                    [key: string]: unknown;
                 }))[];
                 /** @enum {string} */
                 role: "user" | "assistant" | "system" | "developer";
@@ -762,6 +808,27 @@ export interface components {
                     image_url?: string | null | undefined;
                     /** @constant */
                     type: "input_image";
+                } & {
+                    [key: string]: unknown;
+                }) | ({
+                    file_data?: string | null | undefined;
+                    file_id?: unknown | undefined;
+                    file_url?: unknown | undefined;
+                    filename?: string | null | undefined;
+                    /** @constant */
+                    type: "input_file";
+                } & {
+                    [key: string]: unknown;
+                }) | ({
+                    input_audio: {
+                        data: string;
+                        /** @enum {string} */
+                        format: "wav" | "mp3";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    /** @constant */
+                    type: "input_audio";
                 } & {
                     [key: string]: unknown;
                 }))[];
@@ -802,10 +869,20 @@ export interface components {
             } | null | undefined;
             temperature?: number | null | undefined;
             text?: {
-                format?: ({
-                    type: unknown;
+                format?: (({
+                    /** @constant */
+                    type: "text";
                 } & {
                     [key: string]: unknown;
+                }) | {
+                    description?: string | null | undefined;
+                    name: string;
+                    schema: {
+                        [key: string]: unknown;
+                    };
+                    strict?: boolean | null | undefined;
+                    /** @constant */
+                    type: "json_schema";
                 }) | null;
                 verbosity?: unknown | undefined;
             } | null | undefined;
@@ -874,7 +951,7 @@ export interface components {
             error?: {
                 callId?: string | undefined;
                 /** @enum {string} */
-                code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
                 column?: number | undefined;
                 frame?: string | undefined;
                 hint?: string | undefined;
@@ -913,7 +990,7 @@ export interface components {
                 effect: "read" | "write" | "external";
                 error?: {
                     /** @enum {string} */
-                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
                     message: string;
                 } | undefined;
                 input: unknown;
@@ -925,6 +1002,7 @@ export interface components {
                 /** @enum {string} */
                 status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
                 tool: string;
+                untrusted?: boolean | undefined;
             }[];
             output: string;
             pendingApprovals?: ({
@@ -960,6 +1038,31 @@ export interface components {
                     [key: string]: unknown;
                 })[];
                 planned: boolean;
+                provenance?: {
+                    arguments: {
+                        [key: string]: ({
+                            call: number;
+                            from?: string | undefined;
+                            line?: number | undefined;
+                            tool: string;
+                            /** @enum {string} */
+                            trust: "trusted" | "untrusted";
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                    };
+                    readonly guarded: string[];
+                    literals: {
+                        [key: string]: "user" | "model" | "tainted-model";
+                    };
+                    reasons: {
+                        [key: string]: string;
+                    };
+                    /** @enum {string} */
+                    status: "proven" | "unknown";
+                } & {
+                    [key: string]: unknown;
+                };
                 rendered: string;
                 scriptId?: string | undefined;
                 snippet?: string | undefined;
@@ -1077,6 +1180,15 @@ export interface components {
                 format: {
                     /** @constant */
                     type: "text";
+                } | {
+                    description: string | null;
+                    name: string;
+                    schema: {
+                        [key: string]: unknown;
+                    };
+                    strict: boolean;
+                    /** @constant */
+                    type: "json_schema";
                 };
             };
             tool_choice: unknown;
@@ -1127,6 +1239,13 @@ export interface components {
             branchBefore?: string | undefined;
             input?: {
                 content: string;
+                files?: {
+                    /** Format: base64 */
+                    data: string;
+                    /** @enum {string} */
+                    media_type: "application/pdf" | "audio/wav" | "audio/mpeg";
+                    name: string;
+                }[] | undefined;
                 images?: {
                     /** Format: base64 */
                     data: string;
@@ -1139,13 +1258,15 @@ export interface components {
                 type?: "message" | undefined;
             }[] | undefined;
             model?: string | undefined;
+            outputSchema?: {
+                [key: string]: unknown;
+            } | undefined;
             overrides?: {
                 expose?: string[] | undefined;
                 limits?: {
                     allowDetachedPromises?: boolean | undefined;
                     approvalTimeoutMs?: number | undefined;
                     computeMs?: number | undefined;
-                    logRatePerSec?: number | undefined;
                     maxBuiltinCalls?: number | undefined;
                     maxConcurrentDetachedTasks?: number | undefined;
                     maxConcurrentToolCalls?: number | undefined;
@@ -1186,6 +1307,17 @@ export interface components {
                 /** @enum {string} */
                 announces?: "all" | "changes" | undefined;
                 content: string;
+                files?: ({
+                    data: string;
+                    /** @enum {string} */
+                    media_type: "application/pdf" | "audio/wav" | "audio/mpeg";
+                    name: string;
+                    sha256: string;
+                    /** @constant */
+                    type: "file";
+                } & {
+                    [key: string]: unknown;
+                })[];
                 id: string;
                 images?: ({
                     data?: string | undefined;
@@ -1202,6 +1334,7 @@ export interface components {
                 role: "assistant" | "user" | "system";
                 /** @constant */
                 type: "message";
+                untrusted?: boolean | undefined;
             } & {
                 [key: string]: unknown;
             }) | ({
@@ -1240,6 +1373,7 @@ export interface components {
                 success: boolean;
                 /** @constant */
                 type: "function_call_output";
+                untrusted?: boolean | undefined;
             } & {
                 [key: string]: unknown;
             }) | ({
@@ -1286,7 +1420,7 @@ export interface components {
                 error?: {
                     call_id?: string | undefined;
                     /** @enum {string} */
-                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
                     column?: number | undefined;
                     frame?: string | undefined;
                     hint?: string | undefined;
@@ -1303,6 +1437,7 @@ export interface components {
                 } & {
                     [key: string]: unknown;
                 };
+                heap?: string | undefined;
                 id: string;
                 images?: ({
                     data?: string | undefined;
@@ -1342,7 +1477,7 @@ export interface components {
                     effect: "read" | "write" | "external";
                     error?: {
                         /** @enum {string} */
-                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError";
+                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
                         message: string;
                     } | undefined;
                     input: unknown;
@@ -1354,6 +1489,7 @@ export interface components {
                     /** @enum {string} */
                     status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
                     tool: string;
+                    untrusted?: boolean | undefined;
                 } & {
                     [key: string]: unknown;
                 })[];
@@ -1361,12 +1497,17 @@ export interface components {
                 output_json?: string | undefined;
                 report?: string | undefined;
                 result?: unknown | undefined;
+                scope?: {
+                    name: string;
+                    type: string;
+                }[] | undefined;
                 script_id?: string | undefined;
                 /** @enum {string} */
                 status: "completed" | "failed" | "suspended";
                 summary?: string | undefined;
                 /** @constant */
                 type: "script_execution_output";
+                untrusted?: boolean | undefined;
             } & {
                 [key: string]: unknown;
             }) | ({
@@ -1411,6 +1552,7 @@ export interface components {
                 tokens_before?: number | undefined;
                 /** @constant */
                 type: "compaction";
+                untrusted?: boolean | undefined;
             } & {
                 [key: string]: unknown;
             }) | ({
@@ -1422,12 +1564,22 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }))[];
+            /** @enum {string} */
+            lastState?: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete" | undefined;
             runs: {
+                cancelRequestedAt?: number | undefined;
+                itemCount: number;
                 runId: string;
                 /** @enum {string} */
                 status: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete";
                 turnId: string;
             }[];
+            scope?: {
+                name: string;
+                type: string;
+            }[] | undefined;
+            /** @enum {string} */
+            scripts: "separate" | "one-program";
             threadId: string;
             title: string;
             updatedAt: number;
@@ -1442,6 +1594,8 @@ export interface components {
                 withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
+            /** @enum {string} */
+            lastState?: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete" | undefined;
             threadId: string;
             title: string;
             updatedAt: number;

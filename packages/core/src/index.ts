@@ -25,7 +25,7 @@ export type {
   WaitScriptOptions,
 } from './harness/index.js';
 export type { AnswerText } from './answer/index.js';
-export { defineTool } from './tools/index.js';
+export { defineTool, guardDestinations } from './tools/index.js';
 export type {
   ApprovalQuestion,
   DefinedTool,
@@ -54,6 +54,8 @@ export type {
   Diagnostic,
   ErrorCode,
   EventPayload,
+  FlowCall,
+  FlowPolicy,
   HarnessMode,
   ImagePart,
   JsonValue,
@@ -69,6 +71,7 @@ export type {
   ScriptFailure,
   StreamEvent,
   Tool,
+  ResultShapes,
   ToolCallContext,
   ToolEffect,
 } from './protocol/index.js';

@@ -8,6 +8,7 @@ export { renderForPerson } from './calls/approvals/index.js';
 export type { SavedResult, SavedScript, SavedScriptCall } from './protocol/saved-script.js';
 export { savedScriptId } from './protocol/saved-script.js';
 export { isolatedVmInstall, isolatedVmMissing, QuickJsPool } from './sandbox/index.js';
+export { ToolNames } from './sandbox/quickjs/guest-texts.js';
 export { PROTOCOL_VERSION } from './sandbox/quickjs/image.js';
 export { GuestBreach, readGuestThrow, saysEnded } from './sandbox/quickjs/outbox.js';
 export { ColumnReader, endSegment, readSegment, writeBatch, writeInit } from './sandbox/worker/guest-messages.js';
@@ -19,6 +20,7 @@ export { identifierName } from './text/identifier-name.js';
 // Agents and their models
 export { withModelFacts } from './agent/agent-config.js';
 export { MODEL_FAMILIES, type ModelFacts } from './protocol/model-families.js';
+export { ownService } from './protocol/model-services.js';
 
 // Runs of agents
 export {
@@ -31,7 +33,20 @@ export {
 } from './agent/run-agent.js';
 
 // Stores
-export { checkJournalLines, checkScriptId, checkSha256, demandHash, packImage, unpackImage } from './stores/index.js';
+export {
+  checkHeapBytes,
+  checkHeapDraft,
+  checkHeapId,
+  checkJournalLines,
+  checkScriptId,
+  checkSha256,
+  demandHash,
+  heapBytes,
+  heapNotFound,
+  MemoryHeaps,
+  packImage,
+  unpackImage,
+} from './stores/index.js';
 export {
   createPrivateFile,
   isAlive,
@@ -47,7 +62,7 @@ export {
   writePrivateFile,
 } from './durable-files/index.js';
 export type { ProcessIdentity } from './durable-files/index.js';
-export { suspensionSeal } from './harness/open-services.js';
+export { optionsCapability, suspensionSeal } from './harness/open-services.js';
 export { LAG_SAMPLE } from './protocol/event-log.js';
 export { isFinalRunState } from './protocol/run-store.js';
 export { fileAbout, filePlace, readThreadFile } from './protocol/saved-file.js';
@@ -55,10 +70,11 @@ export { isScriptId } from './protocol/store.js';
 
 // Values, events and time
 export { DECISION_GUARD_MS } from './protocol/decision-guard.js';
-export { INVISIBLE_CHARACTERS } from './protocol/invisible.js';
 export { previewText } from './text/preview-text.js';
+export { mergeKeptShapes } from './schema/observed-shapes.js';
 export { namesPrototype } from './schema/json-text.js';
-export { isRecord, jsonDepthExceeds, jsonTextProblem, MAX_JSON_DEPTH, present } from './protocol/json.js';
+export { INVISIBLE_CHARACTERS, isRecord, JsonMeasure, jsonTextProblem, MESSAGE_LIMITS } from './internal-data.js';
+export { jsonDepthExceeds, MAX_JSON_DEPTH, present } from './protocol/json.js';
 export type { Defined } from './protocol/json.js';
 export { toCamelCase, toSnakeCase } from './protocol/spelling.js';
 export { limitedSignal, MAX_TIMER_MS } from './protocol/limited-signal.js';
@@ -66,3 +82,4 @@ export { ErrorCodeSchema, OperationSchema } from './protocol/operations.js';
 export { narrowerMode } from './protocol/outcome.js';
 export { eventId } from './protocol/run-events.js';
 export { readTraceContext } from './protocol/trace-context.js';
+export { imageHolders, withoutImageData } from './history/images.js';

@@ -43,6 +43,10 @@ export type {
 } from './protocol/store.js';
 export { JournalFullError, StaleEpochError } from './protocol/store.js';
 
+// The store of the programs of conversations
+export type { HeapCollection, HeapDraft, HeapInfo, HeapLimits, HeapStore, StoredHeap } from './protocol/heap-store.js';
+export { HEAP_LIMITS } from './protocol/heap-store.js';
+
 // The stores of a service
 export type { ApprovalPage, ApprovalQuery, DecidedApproval } from './protocol/approval-records.js';
 export { ApprovalQuerySchema } from './protocol/approval-records.js';
@@ -90,8 +94,15 @@ export type {
   RunPage,
   RunQuery,
   RunStore,
+  WorkerNotice,
 } from './protocol/run-store.js';
-export { ApprovalDraftSchema, ClaimOptionsSchema, RunEndSchema, RunQuerySchema } from './protocol/run-store.js';
+export {
+  ApprovalDraftSchema,
+  ClaimOptionsSchema,
+  RunEndSchema,
+  RunQuerySchema,
+  WorkerNoticeSchema,
+} from './protocol/run-store.js';
 export {
   DocumentConflictError,
   DocumentLimitError,

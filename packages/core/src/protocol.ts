@@ -12,8 +12,11 @@ export {
   FunctionCallOutputItemSchema,
   HostedCodeItemSchema,
   HostedCodeOutputItemSchema,
+  FilePartSchema,
   ImagePartSchema,
   ItemErrorSchema,
+  MAX_FILE_BYTES,
+  MAX_FILES,
   MAX_IMAGE_BYTES,
   MAX_IMAGES,
   MessageItemSchema,
@@ -33,6 +36,7 @@ export type {
   FunctionCallOutputItem,
   HostedCodeItem,
   HostedCodeOutputItem,
+  FilePart,
   ImagePart,
   MessageItem,
   OutputItem,
@@ -60,6 +64,18 @@ export type { HarnessMode, LogEntry, LogLevel, Outcome, OutcomeMetadata } from '
 export type { Operation, OperationStatus } from './protocol/operations.js';
 export type { Diagnostic, PlannedCall, ScriptFormat, ScriptLanguage } from './protocol/script.js';
 export { ApprovalRequestSchema } from './protocol/approvals.js';
+export { ProvenanceSchema } from './protocol/provenance.js';
+export type {
+  ArgumentOrigin,
+  FlowCall,
+  FlowPolicy,
+  LiteralLabel,
+  Provenance,
+  ResultLabel,
+  ScriptOrigin,
+  ToolFlow,
+  Trust,
+} from './protocol/provenance.js';
 export type {
   ApprovalCallback,
   ApprovalPolicy,
@@ -118,6 +134,7 @@ export type { DocumentStore } from './protocol/document-store.js';
 export type { EventLog } from './protocol/event-log.js';
 export type { ModelProvider } from './protocol/model.js';
 export type { RunStore } from './protocol/run-store.js';
+export type { ScriptCapability } from './protocol/script-capability.js';
 export type { SandboxRuntime } from './protocol/sandbox.js';
 export type { HarnessStore } from './protocol/store.js';
 export type { ServiceStores, ThreadStore } from './protocol/thread-store.js';

@@ -77,7 +77,7 @@ export class IsolateRun {
     return this.#bootedIsolate.memoryMb * 1_048_576;
   }
 
-  start({ javascript, initText, clockMs, wallMs }: IsolateStart): Promise<IsolateSegment> {
+  start({ javascript, initText, textsJson, clockMs, wallMs }: IsolateStart): Promise<IsolateSegment> {
     const { isolate, context, entries } = this.#bootedIsolate;
     return this.#segment(wallMs, async () => {
       const compiling = isolate.compileScript(javascript, { filename: 'script.ts' }).catch((error: unknown) => {
@@ -85,7 +85,8 @@ export class IsolateRun {
         throw error;
       });
       // Both promises reject if the isolate is disposed of before they settle.
-      const [compiled] = await Promise.all([compiling, entries.begin.apply(undefined, [clockMs, initText])]);
+      const beginning = entries.begin.apply(undefined, [clockMs, initText, textsJson]);
+      const [compiled] = await Promise.all([compiling, beginning]);
       const script = await compiled.run(context, { reference: true });
       await this.#enter(() => entries.start.apply(undefined, [script.derefInto()]));
     });

@@ -15,6 +15,8 @@ export interface IsolateStart {
   readonly javascript: string;
   /** The argument of the guest's `begin`; see core's `sandbox/worker/guest-messages.ts`. */
   readonly initText: string;
+  /** JSON text of the script's `GuestTexts`; see `guest/main.ts`. */
+  readonly textsJson: string;
   readonly clockMs: number;
   readonly wallMs: number;
   readonly computeMs: number;

@@ -8,7 +8,7 @@ import type {
   SandboxStats,
   Settlement,
 } from '@toolscript/core/ports';
-import { endSegment, FairQueue, PROTOCOL_VERSION, writeBatch, writeInit } from '@toolscript/core/internal';
+import { endSegment, FairQueue, PROTOCOL_VERSION, ToolNames, writeBatch, writeInit } from '@toolscript/core/internal';
 import { SandboxProcess } from './child-process.js';
 import { isolatedVmFile } from './own-files.js';
 import { IsolateLive, readReport } from './live.js';
@@ -154,8 +154,9 @@ export class IsolatedVmPool implements SandboxRuntime {
     process.add(run.key);
     const { job } = run;
     const { computeMs, memoryMb } = job.limits;
-    const { javascript, clockMs } = job;
-    const start = { javascript, initText: writeInit(job), clockMs, wallMs: job.wallMs, computeMs, memoryMb };
+    const { javascript, clockMs, wallMs } = job;
+    const texts = { initText: writeInit(job), textsJson: guestTexts(job) };
+    const start = { javascript, ...texts, clockMs, wallMs, computeMs, memoryMb };
     this.#execute(run, BOOT_MS);
     process.send(['run', run.key, start]);
   }
@@ -329,3 +330,9 @@ export class IsolatedVmPool implements SandboxRuntime {
 /** Maximum time to start a process and to boot the isolates of many scripts, on a busy machine, in ms. */
 const BOOT_MS = 60_000;
 const MAX_FAILED_STARTS = 3;
+
+/** The texts that the guest reads when a script first needs them. */
+function guestTexts({ toolNames, contextJson, positions = '' }: SandboxJob): string {
+  const tools = new ToolNames(toolNames);
+  return JSON.stringify({ tools: tools.tree(), context: tools.context(contextJson), positions });
+}

@@ -6,7 +6,7 @@ export type {
   ToolAction,
 } from './configuration/server-config.js';
 export type { ReconnectOptions } from './connection/backoff.js';
-export type { ConnectionState } from './connection/connection.js';
+export type { ConnectionState } from './connection/reconnection.js';
 export type {
   ElicitationAnswer,
   ElicitationRequest,
@@ -17,8 +17,10 @@ export type {
 export type { GatewayCaller } from './gateway/caller.js';
 export { createGateway, type Gateway, type GatewayHttp } from './gateway/gateway.js';
 export type { GatewayOptions } from './gateway/services.js';
+export type { SuggestedRule } from './gateway/suggested-rule.js';
 export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions } from './login/oauth-file.js';
 export { fileCatalogue, type CatalogueStore } from './servers/catalogue.js';
+export { fileShapes, type KeptShapes, type ShapeStore } from './servers/result-shapes.js';
 export { connectMcpServers, type AttachableHarness, type McpServers } from './servers/mcp-servers.js';
 export type { McpEvent, McpOptions, McpServerStatus } from './servers/options.js';
 export type { SkippedTool, ToolNotes } from './tools/definition.js';

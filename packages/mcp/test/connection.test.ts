@@ -1,4 +1,5 @@
-import type { McpEvent, McpOptions } from '#mcp/index.js';
+import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
+import type { ElicitationRequest, McpEvent, McpOptions } from '#mcp/index.js';
 import { describe, expect, it } from 'vitest';
 import { OlderServer } from './support/http-servers.js';
 import { attachedHarness, hostileServer, openServers, valueOf } from './support/open.js';
@@ -64,6 +65,57 @@ describe('the notices about missing tools', () => {
       expect.stringContaining('there is no program "no-such-program"'),
       '5 tools of the MCP server "good" cannot be called until the user trusts them (trust good): reads, reads_and_destroys, adds, destroys, good.',
     ]);
+  });
+});
+
+describe('the folders of the host', () => {
+  it('are sent to a server only if its configuration sets roots', async () => {
+    const server = new OlderServer();
+    server.tools.set('folders', async () => JSON.stringify(await server.instances.at(-1)!.listRoots()));
+    const { url } = await server.listenHttp();
+    const ask = async (entry: object) => {
+      const harness = attachedHarness(await openServers({ server: { url, ...entry } }, { roots: ['/work'] }));
+      return harness.runScript('return await tools.mcp.server.folders()');
+    };
+    expect(valueOf(await ask({ roots: true }))).toEqual({ roots: [{ uri: 'file:///work', name: '/work' }] });
+    expect((await ask({})).status).toBe('failed');
+  });
+});
+
+describe('a call that needs a page of the user', () => {
+  it('is made again after the user has opened the page, and fails if not', async () => {
+    const server = new OlderServer();
+    let calls = 0;
+    server.tools.set('pay', () => {
+      calls += 1;
+      if (calls % 2 === 0) return 'paid';
+      const page = { mode: 'url' as const, message: 'Pay', url: 'https://pay.example/1', elicitationId: '1' };
+      throw new UrlElicitationRequiredError([page]);
+    });
+    const { url } = await server.listenHttp();
+    const pay = async (action: 'accept' | 'decline') => {
+      const hosts: unknown[] = [];
+      const onElicitation = async ({ host }: ElicitationRequest) => {
+        hosts.push(host);
+        return { action };
+      };
+      const harness = attachedHarness(await openServers({ server: { url } }, { onElicitation }));
+      return { outcome: await harness.runScript('return await tools.mcp.server.pay()'), hosts };
+    };
+    const paid = await pay('accept');
+    expect([valueOf(paid.outcome), paid.hosts, calls]).toEqual(['paid', ['pay.example'], 2]);
+    expect((await pay('decline')).outcome.status).toBe('failed');
+    expect(calls).toBe(3);
+  });
+});
+
+describe('a tool with an MCP App', () => {
+  it('names the resource of the app in its description', async () => {
+    const mcp = await openServers({ server: hostileServer('app') });
+    const [tool] = attachedHarness(mcp)
+      .tools()
+      .filter(({ name }) => name === 'mcp.server.chart');
+    expect(tool!.description).toContain('the resource ui://chart/view.html of the server server');
   });
 });
 

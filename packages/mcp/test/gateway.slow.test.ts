@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -44,6 +45,10 @@ function mailTools(): { tools: Tool[]; sent: string[]; waiting: Promise<void>; a
   return { tools: [send, wait], sent, waiting, aborted };
 }
 
+function reading(name: string, execute: () => unknown): Tool {
+  return defineTool({ name, description: 'Reads', input: z.object({}), effect: 'read', execute });
+}
+
 function gatewayOver(
   tools: readonly Tool[],
   harnessOptions: Partial<HarnessOptions> = {},
@@ -88,6 +93,8 @@ describe('a client of the gateway', () => {
       'describe_tools',
     ]);
     expect(tools[0]!.description).toContain('send(args: { to: string })');
+    // Claude Code shows other tools to its model only after a search.
+    for (const { _meta } of tools) expect(_meta).toEqual({ 'anthropic/alwaysLoad': true });
     const result = await run(client, `console.log('hi'); text('said'); return { sum: 1 + 2 }`);
     expect(result.isError).toBeUndefined();
     expect(textOf(result)).toContain('{"sum":3}');
@@ -121,6 +128,26 @@ describe('a client of the gateway', () => {
       for (const fact of ['said', 'logged', '> 1 |', 'ScriptRuntimeError']) expect(read).toContain(fact);
     for (const read of await both(SEND))
       for (const fact of ['mail.send', 'Ada', 'run `decide scr_', 'resume_script']) expect(read).toContain(fact);
+  });
+
+  it('reads the calls of a script that has not completed, with their results, whatever its client shows', async () => {
+    const client = await connect(gatewayOver([reading('count', () => 3)]).gateway);
+    const failed = await run(client, `throw new Error('No paper: ' + (await tools.count()))`);
+    for (const read of [textOf(failed), JSON.stringify(failed.structuredContent)])
+      expect(read).toContain('done: count {} -> 3');
+  });
+
+  it('reads an image as an image, and its data never as text', async () => {
+    const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const sha256 = createHash('sha256').update(Buffer.from(data, 'base64')).digest('hex');
+    const image = { type: 'image', mediaType: 'image/png', sha256, data };
+    const client = await connect(gatewayOver([reading('picture', () => image)]).gateway);
+    const result = await run(client, 'return tools.picture()');
+    // Codex shows its model `structuredContent` alone where there is one.
+    expect(result.structuredContent).toBeUndefined();
+    const images = result.content.filter(({ type }) => type === 'image');
+    expect(images).toMatchObject([{ data, mimeType: 'image/png' }]);
+    expect(textOf(result)).not.toContain(data);
   });
 
   it('reads every part of a value that is too large to show', async () => {
@@ -265,12 +292,54 @@ describe('a call that needs a decision', () => {
     expect([sent, questions]).toEqual([['a', 'b', 'c'], 1]);
   });
 
+  it('can be approved for ever, by the rule that the form shows', async () => {
+    const { tools, sent } = mailTools();
+    const added: string[] = [];
+    const choice = 'always approve every call to mail.send';
+    const suggestRule = ({ tool }: { tool: string }) => ({
+      covers: `every call to ${tool}`,
+      add: async () => void added.push(tool),
+    });
+    const client = await connect(gatewayOver(tools, {}, { suggestRule }).gateway, () => ({
+      action: 'accept',
+      content: { decision: choice },
+    }));
+    expect((await run(client, SEND)).structuredContent).toMatchObject({ status: 'completed' });
+    expect([sent, added]).toEqual([['Ada'], ['mail.send']]);
+  });
+
+  it('is approved once if its rule cannot be stored', async () => {
+    const { tools, sent } = mailTools();
+    const suggestRule = () => ({ covers: 'this', add: () => Promise.reject(new Error('the disk is full')) });
+    const client = await connect(gatewayOver(tools, {}, { suggestRule }).gateway, () => ({
+      action: 'accept',
+      content: { decision: 'always approve this' },
+    }));
+    expect((await run(client, SEND)).structuredContent).toMatchObject({ status: 'completed' });
+    expect(sent).toEqual(['Ada']);
+  });
+
+  it('offers no rule to a caller who may not store rules', async () => {
+    const { tools, sent } = mailTools();
+    const suggestRule = () => expect.fail('no rule may be offered');
+    const { gateway } = gatewayOver(tools, { store: memoryStore() }, { suggestRule });
+    const caller = { principal: 'ann', mayRun: true, mayDecide: true };
+    const server = () => gateway.server({ authInfo: { token: '', clientId: '', scopes: [], extra: { caller } } });
+    const client = await connect({ ...gateway, server }, () => ({
+      action: 'accept',
+      content: { decision: 'always approve this' },
+    }));
+    await run(client, SEND);
+    expect(sent).toEqual([]);
+  });
+
   it('stays undecided if the client declines at once, because then it has no user', async () => {
     const { tools, sent } = mailTools();
     const options = { instantMs: Infinity, howToDecide: (id: string) => `run \`decide ${id}\`` };
     const { gateway } = gatewayOver(tools, { store: memoryStore() }, options);
     const result = await run(await connect(gateway, () => ({ action: 'decline' })), SEND);
     expect(result.structuredContent).toMatchObject({ status: 'suspended' });
+    expect(JSON.stringify(result)).toMatch(/^(?!.*by itself).*resume_script/su);
     expect(sent).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ const QUICK: McpOptions = { reconnect: { firstDelayMs: 1, attempts: 2 } };
 /** A harness with the hostile server and a good one. */
 async function beside(behaviour: string, options: McpOptions = {}, env: Record<string, string> = {}) {
   // The good one is small: it starts for every test.
-  const servers = { hostile: hostileServer(behaviour, env), good: hostileServer('hints') };
+  const servers = { hostile: { ...hostileServer(behaviour, env), roots: true }, good: hostileServer('hints') };
   const mcp = await openServers(servers, { ...QUICK, ...options });
   const harness = attachedHarness(mcp, { limits: { timeoutMs: 20_000 } });
   const status = () => mcp.status().find(({ name }) => name === 'hostile')!;

@@ -92,8 +92,8 @@ it('a page that a server asks the user to open is a web page', async () => {
   const client = { setRequestHandler: (method: string, handler: never) => handlers.set(method, handler) };
   const shown: unknown[] = [];
   answerRequests(client as unknown as Client, 'server', {
-    onElicitation: async ({ url }) => {
-      shown.push(url);
+    onElicitation: async ({ host }) => {
+      shown.push(host);
       return { action: 'accept' };
     },
   });
@@ -102,7 +102,9 @@ it('a page that a server asks the user to open is a web page', async () => {
       { params: { mode: 'url', message: 'open', url } },
       { mcpReq: { signal: new AbortController().signal } },
     );
-  expect(await ask('file:///etc/passwd')).toEqual({ action: 'decline' });
-  expect(await ask('https://one.example/')).toEqual({ action: 'accept' });
-  expect(shown).toEqual(['https://one.example/']);
+  for (const page of ['file:///etc/passwd', 'http://one.example/', 'https://one.example@two.example/', 'nothing'])
+    expect(await ask(page)).toEqual({ action: 'decline' });
+  for (const page of ['https://one.example/', 'http://127.0.0.1:9/'])
+    expect(await ask(page)).toEqual({ action: 'accept' });
+  expect(shown).toEqual(['one.example', '127.0.0.1:9']);
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { oauthFile, serversWithLogin, type McpEvent, type ServerToStart } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { MAX_MESSAGE_BYTES } from '#mcp/connection/limited-answer.js';
 import { serverFetch } from '#mcp/connection/server-fetch.js';
 import type { HttpTransport } from '#mcp/index.js';
 import { guardedServer } from './support/guarded-server.js';
@@ -30,6 +31,44 @@ function remote(url: string, name = 'server'): ServerToStart {
 const SERVER = remote('https://one.example/mcp');
 
 const SECRET = 'return tools.mcp.server.secret()';
+
+describe('a program without a user', () => {
+  const entry = (url: string, issuer = new URL(url).origin) => ({
+    url,
+    oauth: { clientId: 'me', clientSecret: '${SECRET}', issuer },
+  });
+
+  it('logs in with the credentials of its configuration, again after the token has ended', async () => {
+    const { url, secrets, revoke } = await guardedServer();
+    const mcp = await openServers({ server: entry(url) }, { environment: { SECRET: 'right' } });
+    const harness = attachedHarness(mcp);
+    expect(valueOf(await harness.runScript(SECRET))).toBe('the secret');
+    revoke();
+    expect(valueOf(await harness.runScript(SECRET))).toBe('the secret');
+    expect(secrets).toEqual(['me:right', 'me:right']);
+  });
+
+  it('gives its secret to no other issuer', async () => {
+    const { url, secrets } = await guardedServer();
+    const mcp = await openServers(
+      { server: entry(url, 'https://login.example') },
+      { environment: { SECRET: 'right' } },
+    );
+    expect(mcp.status()[0]).toMatchObject({ state: 'failed', problem: expect.stringContaining('oauth.issuer') });
+    expect(secrets).toEqual([]);
+  });
+
+  it('keeps its secret in the environment, not in the file', async () => {
+    for (const clientSecret of ['right', '${SECRET:-right}', 'x${SECRET}']) {
+      const server = {
+        url: 'https://one.example',
+        oauth: { clientId: 'me', clientSecret, issuer: 'https://one.example' },
+      };
+      const mcp = await openServers({ server });
+      expect(mcp.status()[0]?.problem).toContain('"oauth.clientSecret" must name an environment variable');
+    }
+  });
+});
 
 describe('a remote server with a login', () => {
   it('is connected after the user has logged in, and again by a later process, with tokens for the owner alone', async () => {
@@ -158,6 +197,19 @@ describe('a remote server with a login', () => {
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', 'localhost'])
       await expect(fetch(`https://${host}/token`, { method: 'POST', body: 'x' })).rejects.toThrow('not public');
     await expect(fetch('http://example.com/token')).rejects.toThrow('not https');
+  });
+
+  it('is reached if the user has named it, with https or on this machine', async () => {
+    const issuer = await listen((_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(`"${'x'.repeat(MAX_MESSAGE_BYTES)}"`),
+    );
+    const transport = { ...remote('https://one.example/mcp').transport, login: { issuer } } as HttpTransport;
+    const answer = await serverFetch(transport)(issuer);
+    await expect(answer.text()).rejects.toThrow('maximum');
+    const mcp = await openServers({
+      server: { url: 'https://one.example', oauth: { issuer: 'http://login.example' } },
+    });
+    expect(mcp.status()[0]?.problem).toContain('"oauth.issuer" must be an address with https');
   });
 
   it('shows no page that is not a web page', async () => {

@@ -1,40 +1,10 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
-import { createHarness, defineTool, memoryStore, type Tool } from '@toolscript/core';
+import { createHarness, memoryStore, type Tool } from '@toolscript/core';
 import type { HarnessStore } from '@toolscript/core/protocol';
 import { createGateway } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
-
-/** `mark` has an effect; `hold` runs until it is released or aborted. */
-function world() {
-  const effects: string[] = [];
-  let release = () => {};
-  let arrive = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  const arrived = new Promise<void>((resolve) => (arrive = resolve));
-  const mark = defineTool({
-    name: 'mark',
-    description: 'Writes something down',
-    effect: 'write',
-    approval: 'never',
-    input: z.object({ text: z.string() }),
-    execute: ({ text }) => void effects.push(text),
-  });
-  const hold = defineTool({
-    name: 'hold',
-    description: 'Runs until it is released',
-    effect: 'read',
-    approval: 'never',
-    execute: async (_input, { signal }) => {
-      arrive();
-      await Promise.race([released, new Promise((_, reject) => signal.addEventListener('abort', reject))]);
-      return 'released';
-    },
-  });
-  const asks = defineTool({ name: 'asks', description: 'Asks', approval: 'always', execute: () => 'asked' });
-  return { tools: [mark, hold, asks] as Tool[], effects, release: () => release(), arrived };
-}
+import { world } from './support/long-tools.js';
 
 async function connect(tools: readonly Tool[], yieldAfterMs: number, store?: HarnessStore) {
   const harness = createHarness({ tools, typecheck: 'off', ...sharedThreads(), store });

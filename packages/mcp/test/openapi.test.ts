@@ -49,6 +49,21 @@ async function opened(paths: object, baseUrl: string, more: object = {}) {
 }
 
 describe('an OpenAPI document', () => {
+  it('with many operations arrives in parts, complete and in order', async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `get${index}`);
+    const paths = Object.fromEntries(names.map((name) => [`/${name}`, { get: { operationId: name, responses: {} } }]));
+    const mcp = await opened(paths, 'http://127.0.0.1:1');
+    expect(mcp.status()[0]!.tools).toEqual(names.map((name) => `mcp.pets.${name}`));
+  });
+
+  it('is abandoned when the connection is closed', async () => {
+    const operations = Array.from({ length: 2_000 }, (_, index) => [`/${index}`, LIST]);
+    const openapi = await temporaryFile('api.json', JSON.stringify(petDocument(Object.fromEntries(operations))));
+    const mcp = await openServers({ pets: { openapi, baseUrl: 'http://127.0.0.1:1' } }, { waitMs: 0 });
+    await mcp.close();
+    expect(mcp.status()).toMatchObject([{ state: 'closed', tools: [] }]);
+  });
+
   it('gives a script typed tools, and the script pages through the API', async () => {
     const { openapi, received } = await petApi();
     const mcp = await openServers({ pets: { openapi, headers: { Authorization: 'Bearer secret' } } });

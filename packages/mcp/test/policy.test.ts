@@ -58,7 +58,7 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['where a server has some', { everything: referenceServer('everything') }, {}, 3],
+    ['where a server has some', { everything: referenceServer('everything') }, {}, 4],
     ['not where none has', { server: hostileServer('hints') }, {}, 0],
     ['not where the host wants none', { everything: referenceServer('everything') }, { resources: false }, 0],
   ])('tools for resources are there %s', async (_where, servers, options, count) => {

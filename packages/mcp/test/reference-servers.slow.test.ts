@@ -73,6 +73,13 @@ describe('the everything server over stdio', () => {
     expect(Buffer.from(bytes).toString('base64')).toBe(data);
   });
 
+  it('a tool that requires a task runs, with its question to the user', async () => {
+    const onElicitation = async () => ({ action: 'accept' as const, content: { interpretation: 'programming' } });
+    const mcp = await openServers({ everything: referenceServer('everything') }, { onElicitation });
+    const script = `return await tools.mcp.everything.simulate_research_query({ topic: 'python', ambiguous: true })`;
+    expect(valueOf(await attachedHarness(mcp).runScript(script))).toContain('**Clarification**: programming');
+  });
+
   it('progress of a call is progress of the script', async () => {
     const harness = attachedHarness(await openServers({ everything: referenceServer('everything') }));
     const events: StreamEvent[] = [];

@@ -37,6 +37,7 @@ function runtimeShare(shared: QuickJsPool): SandboxRuntime {
   return {
     name: shared.name,
     bridge: shared.bridge,
+    sharesMemory: shared.sharesMemory,
     warm: () => shared.warm(),
     run: (...job) => started(shared.run(...job)),
     restore: (...job) => started(shared.restore(...job)),

@@ -1,3 +1,4 @@
+import { guardDestinations } from '@toolscript/core';
 import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { createExec, execTool, type ExecOptions } from './exec/exec.js';
 import { shellTool } from './exec/shell.js';
@@ -19,15 +20,20 @@ export interface CodingToolsOptions extends WorkspaceOptions {
   readonly shell?: boolean | undefined;
   /** The File Cabinet. With it, `writeFile` also takes a `fileKey`. See `cabinetTools`. */
   readonly documents?: DocumentStore | undefined;
+  /**
+   * `destinations`: guards the paths of tools that write, and commands; see `guardDestinations`. Paths inside a patch are
+   * not guarded. Default: no argument is guarded.
+   */
+  readonly flow?: 'destinations' | undefined;
 }
 
 /**
  * The tools for work on a folder: readFile, writeFile, listDir, viewImage, grepFiles, fileSearch, applyPatch, exec,
  * updatePlan. Throws a ToolscriptUsageError for invalid options, such as a root that is missing or not a folder.
  */
-export function codingTools({ exec, shell = false, documents, ...workspaceOptions }: CodingToolsOptions): Tool[] {
+export function codingTools({ exec, shell = false, documents, flow, ...workspaceOptions }: CodingToolsOptions): Tool[] {
   const workspace = createWorkspace(workspaceOptions);
-  return [
+  const tools = [
     readFileTool(workspace),
     documents === undefined ? writeFileTool(workspace) : writeFileOrKeyTool(workspace, documents),
     listDirTool(workspace),
@@ -38,6 +44,7 @@ export function codingTools({ exec, shell = false, documents, ...workspaceOption
     ...(exec === false ? [] : commandTools(workspace, exec, shell)),
     updatePlanTool(),
   ];
+  return flow === undefined ? tools : guardDestinations(tools);
 }
 
 /** The tools `exec` and `shell`, which share one sandbox. */

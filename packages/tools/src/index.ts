@@ -28,6 +28,7 @@ export {
   type WorkspaceRoot,
 } from './files/workspace.js';
 export { writeFileTool } from './files/write-file.js';
+export { imageHeader, type ImageHeader } from './media/image-header.js';
 export { loadImage, viewImageTool, type ImageReference, type ViewImageResult } from './media/view-image.js';
 export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
 export type { PatchChange } from './patch/planner.js';
@@ -53,5 +54,5 @@ export type { WebLimits } from './web/limits.js';
 export { webTools, type WebToolsOptions } from './web/web-tools.js';
 export { ChangeRecords, type ChangeRecordOptions } from './files/change-records.js';
 export type { UndoDirection } from './undo/active-records.js';
-export type { UndoFile, UndoPlan, UndoProblem, UndoRefusal, UndoRefusalCode } from './undo/plan-undo.js';
+export type { UndoFile, UndoGap, UndoPlan, UndoProblem, UndoRefusal, UndoRefusalCode } from './undo/plan-undo.js';
 export { conflictRefusal, planUndo, undoChanges, type UndoOptions } from './undo/undo-changes.js';

@@ -173,7 +173,11 @@ describe('the subject of a call', () => {
     expect(await preview('applyPatch', { patch: patch.replace('-2', '-9') })).toMatch(
       /^This patch would fail: Hunk 1 of 'p.txt'/,
     );
-    expect(await preview('writeFile', { path: 'z', content: 'héllo' })).toBe('write z (6 bytes)\n\nhéllo');
+    expect(await preview('writeFile', { path: 'z', content: 'héllo' })).toBe('Create z, +1\n\nhéllo');
+    put(folder, 'r.txt', 'one\ntwo\nthree\n');
+    expect(await preview('writeFile', { path: 'r.txt', content: 'one\n2\nthree\nfour\n' })).toMatch(
+      /^Replace r.txt, \+2 −1\n\n--- a\/r.txt\n\+\+\+ b\/r.txt\n@@ [^]*-two\n\+2\n three\n\+four\n$/u,
+    );
     expect(
       await preview('exec', { command: ['rm', '-rf', 'a b'], cwd: 'src', env: { A: 'b c' }, timeoutMs: 1000 }),
     ).toBe("rm -rf 'a b'\nin src\nwith A='b c'\nfor at most 1000 ms");

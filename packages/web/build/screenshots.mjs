@@ -129,6 +129,7 @@ async function submit(url, token, prompt) {
 
 async function open(viewport, colorScheme, place) {
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+  await context.addInitScript(() => localStorage.setItem('toolscript-scripts', 'open'));
   const page = await context.newPage();
   await page.goto(address);
   await page.getByRole('heading', { name: 'What should be done?' }).waitFor();

@@ -116,7 +116,7 @@ describePage('access for everyone', SCENES, (suite) => {
       await page.keyboard.press('Shift+Tab');
     await focusCard(page.locator('.approval:focus'));
     await page.keyboard.press('d');
-    await page.getByRole('textbox', { name: 'Why not?' }).waitFor();
+    await page.getByRole('textbox', { name: 'Reason (the model will see it)' }).waitFor();
     await page.locator('.approval .danger:not([aria-disabled])').waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByText('It has ended.').waitFor();

@@ -78,7 +78,7 @@ describePage(
       const { page } = await suite.open();
       await page.locator('.thread-row .dot').first().waitFor();
       const { threadId } = await suite.server.play('waits');
-      await page.locator(`.thread-row:has(a[href*="${threadId}"]) .dot[data-status="suspended"]`).waitFor();
+      await page.locator(`.thread-row:has(a[href*="${threadId}"]) .dot[data-status="waiting"]`).waitFor();
       await page.waitForFunction(() => document.title.startsWith('(1)'));
       const { body } = await suite.server.call('GET', '/api/v2/approvals');
       await suite.server.call('POST', `/api/v2/approvals/${body.data[0].approvalId}`, 'deny');
@@ -113,7 +113,8 @@ describePage(
       const { threadId, runId } = await suite.server.play('waits');
       const { page, problems } = await suite.open();
       await page.goto(`${suite.server.url}/threads/${threadId}`);
-      await page.getByLabel('Applies to').selectOption('always in this workspace: every publish');
+      await page.getByLabel('Applies to').selectOption('workspace');
+      await page.getByText('in every conversation of this workspace: every publish').waitFor();
       await page.getByRole('button', { name: 'Approve' }).click();
       await suite.server.follow(runId);
       expect(rules.splice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);

@@ -17,12 +17,12 @@ describePage(
     it('decides about one call alone if the key is pressed twice, or the button is clicked twice', async () => {
       for (const decide of ['key', 'click']) {
         const { page, runId } = await suite.watch('both');
-        await page.locator('.approval').nth(1).waitFor();
+        await page.locator('.batch li').nth(1).waitFor();
         if (decide === 'key') {
           await focusCard(page.locator('.approval').first());
           for (let press = 0; press < 6; press += 1) await page.keyboard.press('a', { delay: 10 });
         } else await page.locator('.approval').first().getByRole('button', { name: 'Approve' }).dblclick({ delay: 60 });
-        await page.waitForFunction(() => document.querySelectorAll('.approval').length === 1);
+        await page.locator('.batch').waitFor({ state: 'detached' });
         await page.waitForTimeout(200);
         expect(await pending(), decide).toHaveLength(1);
         await suite.server.call('POST', `/api/v2/runs/${runId}/cancel`);
@@ -133,7 +133,7 @@ describePage(
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
       await page.locator('.approval').getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
       await suite.startServer();
-      expect(await page.getByRole('textbox', { name: 'Why not?' }).inputValue()).toBe('not now');
+      expect(await page.getByRole('textbox', { name: 'Reason (the model will see it)' }).inputValue()).toBe('not now');
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
       await page.getByText('It has ended.').waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { pageFolder as dist } from '@toolscript/web';
 import { describe, expect, it } from 'vitest';
 
@@ -28,6 +28,21 @@ describe('the built page', () => {
     expect(total).toBeLessThanOrEqual(MAX_SCRIPT_BYTES);
     expect(readdirSync(join(dist, 'assets')).some((file) => file.startsWith('json-editor'))).toBe(true);
     expect([...files].some((file) => file.startsWith('json-editor'))).toBe(false);
+  });
+
+  it('has each script and stylesheet compressed, too', () => {
+    const files = readdirSync(join(dist, 'assets'));
+    const sources = files.filter((file) => /\.(?:js|css)$/u.test(file));
+    expect(sources.length).toBeGreaterThan(3);
+    for (const file of sources) {
+      const bytes = readFileSync(join(dist, 'assets', file));
+      expect(brotliDecompressSync(readFileSync(join(dist, 'assets', `${file}.br`))).equals(bytes)).toBe(true);
+      expect(gunzipSync(readFileSync(join(dist, 'assets', `${file}.gz`))).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('shows its frame before its scripts have arrived', () => {
+    expect(html).toMatch(/<div id="root">\s*<div class="shell">/u);
   });
 
   it('has no inline script or style, and names no other host', () => {

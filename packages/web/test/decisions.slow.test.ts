@@ -48,7 +48,8 @@ describePage('a decision on the page', SCENES, (suite) => {
   const expectUntouched = async (page: Page, runId: string, count: number) => {
     await page.waitForTimeout(300);
     expect(await pending(runId)).toBe(count);
-    expect(await page.locator('.approval[data-mode=decide]').count()).toBe(count);
+    expect(await page.locator('.approval[data-mode=decide]').count()).toBe(1);
+    expect(await page.locator('.batch li').count()).toBe(count === 1 ? 0 : count);
   };
 
   it('is not made by typing on after the first prompt: the focus stays in the field, with the text', async () => {
@@ -57,7 +58,7 @@ describePage('a decision on the page', SCENES, (suite) => {
     await page.getByLabel('Prompt').fill('both');
     await page.keyboard.press('Enter');
     await page.keyboard.type('and ');
-    await page.locator('.approval').nth(1).waitFor();
+    await page.locator('.batch li').nth(1).waitFor();
     await typeOn(page);
     const field = page.getByLabel('Prompt');
     expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
@@ -88,7 +89,7 @@ describePage('a decision on the page', SCENES, (suite) => {
 
   it('is not made by typing while nothing or the conversation has the focus', async () => {
     const { page, runId } = await suite.watch('both');
-    await page.locator('.approval').nth(1).waitFor();
+    await page.locator('.batch li').nth(1).waitFor();
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     for (const focus of ['nothing', 'the conversation']) {
       if (focus === 'the conversation') await page.getByRole('region', { name: 'Conversation' }).focus();
@@ -132,22 +133,12 @@ describePage('a decision on the page', SCENES, (suite) => {
 
   it('is not made about a card that is not wholly in view', async () => {
     const { page, runId } = await suite.watch('long');
-    const card = page.locator('.approval');
-    await focusCard(card);
-    await page.locator('.scroller').evaluate((scroller) => scroller.scrollTo(0, 0));
-    await typeOn(page);
-    const half = await card.evaluate((element) => {
-      const scroller = element.closest('.scroller')!;
-      element.scrollIntoView({ block: 'end' });
-      scroller.scrollBy(0, -element.getBoundingClientRect().height / 2);
-      return scroller.scrollTop;
-    });
-    expect(half).toBeGreaterThan(0);
-    await page.waitForTimeout(READING_MS);
+    await focusCard(page.locator('.approval'));
+    await page.setViewportSize({ width: 1440, height: 300 });
     await page.getByText('Keys work when the whole card is in view.').waitFor();
-    await page.keyboard.press('a');
+    await typeOn(page);
     await expectUntouched(page, runId, 1);
-    await card.evaluate((element) => element.scrollIntoView());
+    await page.setViewportSize({ width: 1440, height: 1000 });
     await pressOnCard(page, 'a');
     await page.getByText('It has ended.').waitFor();
   });
@@ -167,9 +158,9 @@ describePage('a decision on the page', SCENES, (suite) => {
 
   it('is not made about the next card by a key that is pressed again', async () => {
     const { page, runId } = await suite.watch('both');
-    await page.locator('.approval').nth(1).waitFor();
+    await page.locator('.batch li').nth(1).waitFor();
     await pressOnCard(page, 'a');
-    await page.locator('.approval').nth(1).waitFor({ state: 'detached' });
+    await page.locator('.batch').waitFor({ state: 'detached' });
     await typeOn(page);
     await expectUntouched(page, runId, 1);
     // Tab leads to the next card.
@@ -179,40 +170,44 @@ describePage('a decision on the page', SCENES, (suite) => {
     await page.getByText('It has ended.').waitFor();
   });
 
-  it('is not made by a click on a card that has just moved under the pointer', async () => {
+  it('is not made by a click on a card that has just taken the place of another one', async () => {
     const { page, runId } = await suite.watch('both');
-    await page.locator('.approval').nth(1).waitFor();
-    const [first, second] = await Promise.all(
-      [0, 1].map(async (index) => {
-        const card = page.locator('.approval').nth(index);
-        const button = card.getByRole('button', { name: 'Approve' });
-        await button.and(page.locator(':not([aria-disabled])')).waitFor();
-        const { x, y, width, height } = (await button.boundingBox())!;
-        return { card, button, x: x + width / 2, y: y + height / 2 };
-      }),
+    const card = page.locator('.approval');
+    await card.getByText('text: one').waitFor();
+    const approve = card.getByRole('button', { name: 'Approve' });
+    await approve.and(page.locator(':not([aria-disabled])')).waitFor();
+    const clicked = page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const observer = new MutationObserver(() => {
+            const next = [...document.querySelectorAll('.approval')].find((each) => each.textContent.includes('two'));
+            if (next === undefined) return;
+            observer.disconnect();
+            next.querySelector<HTMLElement>('.decision-buttons .primary')!.click();
+            resolve();
+          });
+          observer.observe(document.body, { childList: true, subtree: true });
+        }),
     );
-    await page.mouse.move(first!.x, first!.y);
-    await second!.card.evaluate((card, up) => {
-      card.style.transform = `translateY(${up}px)`;
-    }, first!.y - second!.y);
-    await page.mouse.down();
-    await page.mouse.up();
-    await expectUntouched(page, runId, 2);
-    expect(await second!.card.evaluate((card) => card.contains(document.activeElement))).toBe(true);
-    await second!.button.click();
-    await page.locator('.approval').nth(1).waitFor({ state: 'detached' });
-    expect(await pending(runId)).toBe(1);
+    const { body } = await suite.server.call('GET', '/api/v2/approvals');
+    const other = (body.data as { runId: string; approvalId: string; rendered: string }[]).find(
+      (each) => each.runId === runId && each.rendered.includes('one'),
+    );
+    await suite.server.call('POST', `/api/v2/approvals/${other!.approvalId}`, { decision: 'approve' });
+    await clicked;
+    await expectUntouched(page, runId, 1);
+    await approve.and(page.locator(':not([aria-disabled])')).click();
+    await page.getByText('It has ended.').waitFor();
   });
 
   it('is offered calmly: buttons wait and keep the focus, letters are on the focused card only', async () => {
     const { page } = await suite.watch('both');
-    const [first, second] = [page.locator('.approval').first(), page.locator('.approval').nth(1)];
-    await second.waitFor();
+    const first = page.locator('.approval');
+    await page.locator('.batch li').nth(1).waitFor();
     expect(await page.locator('.approval kbd').count()).toBe(0);
     expect(await page.locator('.approval [aria-keyshortcuts]').count()).toBe(0);
     await focusCard(first);
     expect(await first.locator('kbd').allTextContents()).toEqual(['d', 'e', 'a']);
-    expect(await second.locator('kbd').count()).toBe(0);
     expect(await first.getByRole('button', { name: 'Approve', exact: true }).getAttribute('aria-keyshortcuts')).toBe(
       'a',
     );

@@ -22,7 +22,7 @@ describePage(
       await suite.startServer();
       await page.getByText('It has ended.').waitFor();
       const lines = await page.locator('.console-line').allTextContents();
-      expect(lines.map((line) => line.replace(/^\+\d+/u, ''))).toEqual(['first', 'second']);
+      expect(lines.map((line) => line.replace(/^\+[\d.]+ (?:ms|s|min)/u, ''))).toEqual(['first', 'second']);
       expect(await page.locator('.waterfall-row').count()).toBe(1);
     });
   },

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startScriptedServer, type ScriptedServer } from '@toolscript/core/providers';
 import type { Browser } from 'playwright-core';
@@ -22,7 +22,9 @@ describe.skipIf(skipsBrowser)('undo on the page (skipped where there is no Chrom
       { parts: [{ type: 'script' as const, code: CODE }] },
       { parts: [{ type: 'text' as const, text: 'Done.' }] },
     ];
-    model = await startScriptedServer({ turns: [...turns, ...turns].map((turn) => ({ ...turn, begins_anew: true })) });
+    model = await startScriptedServer({
+      turns: [...turns, ...turns, ...turns].map((turn) => ({ ...turn, begins_anew: true })),
+    });
     const folder = join(place.base, 'config', 'toolscript');
     mkdirSync(join(folder, 'agents'), { recursive: true });
     writeFileSync(join(folder, 'config.json'), JSON.stringify({ rules: [{ tool: 'writeFile', action: 'approve' }] }));
@@ -41,6 +43,7 @@ describe.skipIf(skipsBrowser)('undo on the page (skipped where there is no Chrom
   /** The dialog of the script of a new run, which has changed two files. */
   async function openDialog() {
     writeFileSync(file('a.txt'), 'old');
+    rmSync(file('made'), { recursive: true, force: true });
     const { runId, threadId } = await server.api('submit', { prompt: 'write', agentId: 'writer' });
     expect(await server.follow(runId)).toContain('"status":"completed"');
     expect(readFileSync(file('a.txt'), 'utf8')).toBe('new');
@@ -69,6 +72,21 @@ describe.skipIf(skipsBrowser)('undo on the page (skipped where there is no Chrom
     await dialog.waitFor({ state: 'detached' });
     expect(readFileSync(file('a.txt'), 'utf8')).toBe('new');
     expect(problems).toEqual([]);
+  });
+
+  it('is offered at the end of the turn, below the changed lines', async () => {
+    const { page, dialog } = await openDialog();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const changes = page.getByRole('region', { name: 'Changed files' });
+    await changes.getByText('2 files changed +2 −1').waitFor();
+    await changes.getByRole('button', { name: 'View' }).click();
+    const diff = changes.getByRole('region', { name: 'Changes of a.txt' });
+    expect(await diff.locator('.diff-removed').allTextContents()).toEqual(['-old']);
+    expect(await diff.locator('.diff-added').allTextContents()).toEqual(['+new']);
+    await changes.getByRole('button', { name: 'Undo…' }).click();
+    await dialog.getByRole('button', { name: 'Undo 2 files' }).click();
+    await changes.getByText('The changes of files are undone').waitFor();
+    expect(readFileSync(file('a.txt'), 'utf8')).toBe('old');
   });
 
   it('lists the files that were changed while the dialog was open, and changes nothing', async () => {

@@ -24,7 +24,7 @@ export interface FoundAgent {
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
 /** Members that a workspace's agent cannot set, because they decide the cost, the tools and the sub-agents of a run. */
-const USER_ONLY = ['agents', 'costBudget', 'pack', 'prices'] as const;
+const USER_ONLY = ['agents', 'costBudget', 'fallbacks', 'pack', 'prices'] as const;
 // defence: insecure-http-is-the-users-to-allow
 const USER_ONLY_OF_PROVIDER = [
   'baseUrl',
@@ -34,6 +34,7 @@ const USER_ONLY_OF_PROVIDER = [
   'headers',
   'query',
   'extraBody',
+  'serviceTier',
 ] as const;
 
 const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;

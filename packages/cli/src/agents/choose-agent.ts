@@ -47,11 +47,11 @@ export function chooseAgent(
 
 function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Environment): FoundAgent {
   const all = [...agents.values()].filter(({ from }) => from !== 'workspace');
-  const names = all.map(({ config }) => keyVariable(config));
+  const names = all.map(({ config }) => keyVariable(config, environment));
   const found = all.find((_agent, index) => names[index] !== undefined && (environment[names[index]] ?? '') !== '');
   if (found !== undefined) return found;
   throw new UsageError(
-    `No model has a key: set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
+    `No model has a key. To store one: toolscript connect. Or set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
   );
 }
 

@@ -1,11 +1,23 @@
 import { readFile } from 'node:fs/promises';
-import { createProvider, scriptedModel, type ProviderApi, type Scenario } from '@toolscript/core/providers';
+import {
+  createProvider,
+  scriptedModel,
+  withFallbacks,
+  type ProviderApi,
+  type Scenario,
+} from '@toolscript/core/providers';
 import type { ModelProvider } from '@toolscript/core/protocol';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 import type { ChosenAgent } from './choose-agent.js';
-import { keyVariable, modelSettings } from '@toolscript/core/agent';
+import {
+  keyVariable,
+  modelReferences,
+  modelSettings,
+  type AgentConfig,
+  type ModelReference,
+} from '@toolscript/core/agent';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
@@ -21,7 +33,11 @@ export async function openModel(
   if (scenarioFile !== undefined) return openScriptedModel(scenarioFile, provider?.api as ProviderApi | undefined);
   if (provider === undefined)
     throw new UsageError(`The agent ${agent.slug} names no provider. Set its provider: { "api", "model" }.`);
-  const keyName = keyVariable(agent);
+  return withFallbacks(modelReferences(agent, model).map((one) => openReference(agent, one, environment)));
+}
+
+function openReference(agent: AgentConfig, provider: ModelReference, environment: Environment): ModelProvider {
+  const keyName = keyVariable({ provider }, environment);
   const apiKey = keyName === undefined ? undefined : environment[keyName];
   if (keyName !== undefined && (apiKey === undefined || apiKey === ''))
     throw new UsageError(
@@ -29,10 +45,10 @@ export async function openModel(
     );
   return withSubject(`The agent ${agent.slug}`, () =>
     createProvider(provider.api as ProviderApi, {
-      model,
+      model: provider.model,
       environment,
       ...(apiKey === undefined ? {} : { apiKey }),
-      ...modelSettings(provider),
+      ...modelSettings(provider, environment),
     }),
   );
 }

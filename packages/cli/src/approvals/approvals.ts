@@ -9,7 +9,8 @@ import {
 import type { ElicitationAnswer, InboundHandlers } from '@toolscript/mcp';
 import type { Approve, Settings } from '../configuration/settings.js';
 import { hasTerminal, type Screen } from '../terminal/screen.js';
-import { Asker, type ValidateInput } from './asker.js';
+import { Asker, type UserAnswer, type ValidateInput } from './asker.js';
+import { PermissionMode } from './permission-mode.js';
 import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import { askForm } from './server-form.js';
 import type { RememberedRule, WorkspaceRules } from './workspace-rules.js';
@@ -17,6 +18,8 @@ import type { RememberedRule, WorkspaceRules } from './workspace-rules.js';
 /** The approval policy of one run, and the state of its questions. */
 export interface Approvals {
   readonly policy: ApprovalPolicy;
+  /** The mode, which has no effect if the policy never asks. */
+  readonly mode: PermissionMode;
   /** The asker at the terminal; undefined if there is no terminal. */
   asker(): Asker | undefined;
   /** Asks the user the question of an MCP server; undefined if there is no terminal. */
@@ -36,6 +39,7 @@ type AskForm = NonNullable<InboundHandlers['onElicitation']>;
 export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
   exec: Settings['exec'];
+  notify: Settings['notify'];
   /** The time in ms after which an unanswered question is suspended. Undefined: the question waits without a limit. */
   suspendAfterMs: number | undefined;
   rules: WorkspaceRules;
@@ -43,29 +47,37 @@ export interface ApprovalsOptions extends TerminalOptions {
   validateInput: ValidateInput;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
+  /** Asks the user somewhere else, such as in an editor. Default: at the terminal. */
+  askElsewhere?: ((request: ApprovalRequest) => Promise<UserAnswer>) | undefined;
 }
 
 /** Without a terminal, `ask` suspends every call that no rule approves or denies. */
 export function openApprovals(options: ApprovalsOptions): Approvals {
-  const { approve, rules } = options;
+  const { approve, rules, askElsewhere } = options;
+  const mode = new PermissionMode();
   let opened: { asker: Asker | undefined } | undefined;
   const openAsker = (): Asker | undefined => {
+    if (askElsewhere !== undefined) return undefined;
     const terminal = openQuestionTerminal(options);
-    return terminal === undefined ? undefined : new Asker(terminal, options);
+    return terminal === undefined ? undefined : new Asker(terminal, { ...options, mode });
   };
   const asker = () => (opened ??= { asker: openAsker() }).asker;
   const ask: ApprovalCallback = (request) => {
+    const decided = mode.answer(request);
+    if (decided !== undefined) return decided;
     const found = asker();
     if (found !== undefined) return found.ask(request);
-    return rules.allows(request) ? 'approve' : 'suspend';
+    if (rules.allows(request)) return 'approve';
+    return askElsewhere?.(request) ?? 'suspend';
   };
   return {
     policy:
       approve === 'ask'
-        ? { rules: [...rules.rules, { action: 'ask' }], ask: refusingUnable(ask, options.exec) }
+        ? modePolicy(mode, rules, refusingUnable(ask, options.exec))
         : withoutAsking(approve, rules.rules),
+    mode,
     asker,
-    askForm: hasTerminal() ? formAsker(asker, options) : undefined,
+    askForm: askElsewhere === undefined && hasTerminal() ? formAsker(asker, options) : undefined,
     get hasAsked() {
       return opened?.asker !== undefined;
     },
@@ -73,6 +85,16 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     suspend: () => opened?.asker?.suspend() === true,
     reopen: () => opened?.asker?.reopen(),
     close: () => opened?.asker?.close(),
+  };
+}
+
+/** Each script reads the rules when it starts. */
+function modePolicy(mode: PermissionMode, rules: WorkspaceRules, ask: ApprovalCallback): ApprovalPolicy {
+  return {
+    get rules() {
+      return mode.rules(rules.rules);
+    },
+    ask,
   };
 }
 
@@ -121,6 +143,15 @@ async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();
   return refusal === undefined ? undefined : `${refusal.reason} ${refusal.fix}`;
+}
+
+/** The policy of a gateway: like `suspendingPolicy`, with the rules that users add meanwhile. */
+export function gatewayPolicy({ approve }: Settings, rules: WorkspaceRules): ApprovalPolicy {
+  if (approve !== 'ask') return withoutAsking(approve, rules.rules);
+  return {
+    rules: [...rules.rules, { action: 'ask' }],
+    ask: (request) => (rules.allows(request) ? 'approve' : 'suspend'),
+  };
 }
 
 /**

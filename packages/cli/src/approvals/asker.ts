@@ -1,4 +1,5 @@
 import type { ApprovalRequest, Decision, Remember, StreamEvent } from '@toolscript/core/protocol';
+import type { Settings } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { shortDuration } from '../view/values.js';
@@ -13,9 +14,11 @@ import {
   questionText,
   readAnswer,
   wholeArguments,
+  wholeRequest,
   type Choices,
 } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
+import type { PermissionMode } from './permission-mode.js';
 import { ReasonLine } from './reason-line.js';
 import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 
@@ -55,6 +58,10 @@ export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
+  /** The signal that a question waits. */
+  notify: Settings['notify'];
+  /** Shift-Tab selects the next mode. */
+  mode: PermissionMode;
   /** The time in ms after which an unanswered question is suspended. Undefined: the question waits without a limit. */
   suspendAfterMs: number | undefined;
   /** Called on Ctrl-C while a question is open. */
@@ -160,13 +167,15 @@ export class Asker {
     const question = this.#waiting.shift();
     if (question === undefined) return;
     if (!('request' in question)) return this.#startLending(question);
-    if (this.#isAllowed(question.request)) {
-      question.answer('approve');
+    const decided = this.#isAllowed(question.request) ? 'approve' : this.#options.mode.answer(question.request);
+    if (decided !== undefined) {
+      question.answer(decided);
       return this.#next();
     }
     this.#open = question;
     question.suggestions = this.#options.rules.suggest(question.request);
     this.#screen.hold();
+    this.#terminal.write(signalOf(this.#options.notify, question.request));
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
@@ -225,16 +234,12 @@ export class Asker {
       case 'always':
         this.#allowedKeys.add(callKind(question.request));
         return this.#decide(question, 'always\n', approval(question, 'script'));
+      case 'session':
       case 'workspace':
-      case 'broader': {
-        const suggestion = question.suggestions?.[answer === 'workspace' ? 0 : 1];
-        if (suggestion !== undefined) {
-          void this.#remember(question, suggestion);
-          return false;
-        }
+      case 'broader':
+        if (this.#takeRule(question, answer)) return false;
         this.#help(question);
         break;
-      }
       case 'plan':
         if (plannedCalls(question.request).length > 0) {
           question.isAboutPlan = true;
@@ -249,16 +254,43 @@ export class Asker {
         return false;
       case 'suspend':
         return this.#decide(question, 'later\n', 'suspend');
+      case 'mode':
+        if (this.#changeMode(question)) return false;
+        break;
       case 'no':
         return this.#refuse(question, keys);
       case 'view':
-        this.#terminal.write(`\n${wholeArguments(questionInputJson(question))}`);
+        this.#terminal.write(
+          `\n${wholeRequest(question.request, questionInputJson(question), this.#screen.warningStyle)}`,
+        );
         break;
       case 'help':
       case 'unclear':
         this.#help(question);
     }
     this.#prompt(question);
+    return true;
+  }
+
+  /** Approves the call with a rule. Returns false if there is no such rule. */
+  #takeRule(question: Question, answer: 'session' | 'workspace' | 'broader'): boolean {
+    const suggestion = question.suggestions?.[answer === 'broader' ? 1 : 0];
+    if (suggestion === undefined) return false;
+    if (answer !== 'session') void this.#remember(question, suggestion);
+    else {
+      this.#options.rules.allowForSession(suggestion);
+      this.#decide(question, 'for this session\n', approval(question));
+    }
+    return true;
+  }
+
+  /** Selects the next mode. Returns true if the mode decides about the call. */
+  #changeMode(question: Question): boolean {
+    const { mode } = this.#options;
+    this.#terminal.write(`mode ${mode.advance()}\n`);
+    const decided = mode.answer(question.request);
+    if (decided === undefined) return false;
+    this.#decide(question, '', decided === 'approve' ? approval(question) : decided);
     return true;
   }
 
@@ -391,6 +423,12 @@ export class Asker {
     this.#screen.release();
     if (continues) setImmediate(() => this.#next());
   }
+}
+
+/** The bell of the terminal, which also ends the sequence of a notification (OSC 9). */
+function signalOf(notify: Settings['notify'], { tool }: ApprovalRequest): string {
+  if (notify === 'off') return '';
+  return notify === 'bell' ? '\x07' : `\x1b]9;toolscript: ${visibleLine(tool)} needs your approval\x07`;
 }
 
 function approval({ edited }: Question, remember?: Remember): Decision {

@@ -1,9 +1,11 @@
 import { renderForPerson } from '@toolscript/core/internal';
+import { provenanceLines } from '@toolscript/core/history';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { colouredDiff, plannedCallLine } from '../view/script-report.js';
+import { countWithNoun } from '../view/values.js';
 
 export type Answer =
   | 'yes'
@@ -11,11 +13,13 @@ export type Answer =
   | 'always'
   | 'workspace'
   | 'broader'
+  | 'session'
   | 'plan'
   | 'edit'
   | 'suspend'
   | 'view'
   | 'help'
+  | 'mode'
   | 'interrupt'
   | 'unclear';
 
@@ -30,7 +34,8 @@ const KEYS: Readonly<Record<string, Answer>> = {
   b: 'broader',
   p: 'plan',
   e: 'edit',
-  s: 'suspend',
+  s: 'session',
+  l: 'suspend',
   v: 'view',
   '?': 'help',
   h: 'help',
@@ -39,12 +44,17 @@ const KEYS: Readonly<Record<string, Answer>> = {
 /** The keys of the rules for the workspace, the narrowest first. */
 const RULE_KEYS = ['w', 'b'];
 
+/** The maximum number of lines of a call's text, such as a diff, before the question. `v` shows all of them. */
+const MAX_TEXT_LINES = 40;
+
 export const CTRL_C = '\x03';
+const SHIFT_TAB = '\x1b[Z';
 const CTRL_D = '\x04';
 
 /** The answer that the pressed or pasted text means; undefined for keys without text, such as arrows. */
 export function readAnswer(keys: string): Answer | undefined {
   if (keys.includes(CTRL_C)) return 'interrupt';
+  if (keys === SHIFT_TAB) return 'mode';
   if (keys.startsWith('\x1b')) return keys === '\x1b' ? 'no' : undefined;
   const word = keys.replaceAll(CTRL_D, '').trim().toLowerCase();
   return KEYS[word] ?? 'unclear';
@@ -63,7 +73,18 @@ export interface Choices {
 
 /** The call and its context, for the user who decides. All text is escaped. */
 export function questionText(request: ApprovalRequest, style: Style): string {
-  return ['', questionHead(request, style), ...requestLines(request, style), ''].join('\n');
+  const lines = request.rendered.split('\n');
+  const more = lines.length - MAX_TEXT_LINES;
+  const shown = more > 0 ? { ...request, rendered: lines.slice(0, MAX_TEXT_LINES).join('\n') } : request;
+  const rest = more > 0 ? [style.dim(`  … ${countWithNoun(more, 'more line')}: [v] shows all`)] : [];
+  return ['', questionHead(request, style), ...requestLines(shown, style), ...rest, ''].join('\n');
+}
+
+/** All of the call: its text if the question shortened it, then its arguments. */
+export function wholeRequest(request: ApprovalRequest, inputJson: string, style: Style): string {
+  const isShort = request.rendered.split('\n').length <= MAX_TEXT_LINES;
+  const text = isShort ? '' : `  ${indent(colouredDiff(request.rendered, style))}\n`;
+  return `${text}${wholeArguments(inputJson)}`;
 }
 
 export function questionHead({ tool, line, agents = [] }: ApprovalRequest, style: Style): string {
@@ -79,7 +100,20 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
     // `rendered` is escaped already. A second pass would escape its escape sequences.
     `  ${indent(colouredDiff(request.rendered, style))}`,
+    ...sourceLines(request, style),
   ];
+}
+
+/** The sources of the arguments, if a rule is about them. */
+function sourceLines({ provenance }: ApprovalRequest, style: Style): string[] {
+  if (provenance === undefined) return [];
+  const parts = provenanceLines(provenance).map(({ path, source, isDoubtful }) => {
+    const text = `${safe(path)}: ${safe(source)}`;
+    return isDoubtful ? style.yellow(text) : text;
+  });
+  const proof =
+    provenance.status === 'unknown' ? [style.dim('  Sources are found by equal content, which is no proof.')] : [];
+  return parts.length === 0 ? [] : [`  ${parts.join(' · ')}`, ...proof];
 }
 
 export function promptText(style: Style, { covers, plan }: Choices): string {
@@ -90,8 +124,9 @@ export function promptText(style: Style, { covers, plan }: Choices): string {
     '[e]dit',
     '[a]lways this tool',
     ...(plan ? ['[p]lan'] : []),
+    ...(covers.length === 0 ? [] : ['[s]ession']),
     ...['[w]orkspace', '[b]roader'].slice(0, covers.length),
-    '[s]uspend',
+    '[l]ater',
     '[v]iew',
     '[?]',
   ];
@@ -138,10 +173,12 @@ export function helpText({ covers, plan }: Choices): string {
     covers.length === 0
       ? '  w  is not offered: no rule can describe this call, your own rules ask about it, or you edited it'
       : '  w  run this call, and always allow the calls named above in this workspace',
+    ...(covers.length === 0 ? [] : ['  s  the same, but only until toolscript ends']),
     ...(covers.length < 2 ? [] : ['  b  the same, for the broader description']),
-    '  s  decide later: the script is suspended, and toolscript approvals lists it',
+    '  l  decide later: the script is suspended, and toolscript approvals lists it',
     '  v  show the full arguments',
-    '  Ctrl-C  stop; the script is suspended, as with s',
+    '  Ctrl-C  stop; the script is suspended, as with l',
+    '  Shift-Tab  change the mode; the next modes allow edits of files, then every call',
     '',
   ].join('\n');
 }

@@ -60,14 +60,14 @@ function writeAnswer(terminal: QuestionTerminal, word: string, answer: Elicitati
   return answer;
 }
 
-function formHead({ server, message, url }: ElicitationRequest, form: Form | undefined, style: Style): string {
+function formHead({ server, message, url, host }: ElicitationRequest, form: Form | undefined, style: Style): string {
   const lines = [
     '',
     `${style.yellow('?')} ${style.bold(`The MCP server ${visibleLine(server)} asks you`)}`,
     ...visible(message)
       .split('\n')
       .map((line) => `  ${line}`),
-    ...(url === undefined ? [] : [`  It asks you to open: ${visibleLine(url)}`]),
+    ...(url === undefined ? [] : [`  It asks you to open a page of ${visibleLine(host ?? '')}: ${visibleLine(url)}`]),
     ...(form?.lines() ?? []),
     style.dim('  The server gets your answer. Give it no password and no key.'),
     '',

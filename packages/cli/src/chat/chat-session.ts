@@ -1,16 +1,21 @@
 import { FinalText, type AgentConfig } from '@toolscript/core/agent';
-import type { OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
+import type { MessageItem, OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { RunWatch, ScriptCommand, ThreadRuns } from '@toolscript/service';
+import type { Hook } from '../configuration/schema.js';
+import type { Settings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import type { CliHarness } from '../harness/cli-harness.js';
+import { runHook } from '../hooks/run-hook.js';
 import type { Screen } from '../terminal/screen.js';
-import { visibleLine } from '../terminal/untrusted.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { throughStore } from '../threads/thread-database.js';
 import type { EventView } from '../view/answer-view.js';
-import { endLine, figuresLine } from '../view/run-report.js';
+import { addFigures, endLine, figuresLine, type RunFigures } from '../view/run-report.js';
+import type { RunResult } from './final-answer.js';
 
 export interface ChatSettings {
   readonly agent: AgentConfig;
+  readonly settings: Pick<Settings, 'hooks' | 'cwd'>;
   readonly workbench: CliHarness;
   readonly thread: ThreadRuns;
   readonly screen: Screen;
@@ -28,6 +33,8 @@ class RunNotes {
   usage: Usage | undefined;
   done: ChatResponseDone | undefined;
   error: { code: string; message: string } | undefined;
+  /** The scripts that have ended, for hooks. */
+  readonly scripts: object[] = [];
   /** True if the last script failed. A failure that the model has repaired does not count. */
   hasFailed = false;
 
@@ -54,9 +61,16 @@ class RunNotes {
     return this.#final.answers;
   }
 
-  /** The text of the last answer; undefined if the run has not completed. */
-  get finalAnswer(): string | undefined {
-    return this.done?.status === 'completed' ? this.#final.text : undefined;
+  result(threadId: string): RunResult {
+    const { done, error, usage } = this;
+    const status = done?.status ?? (error === undefined ? 'incomplete' : 'failed');
+    return { type: 'result', thread_id: threadId, status, answer: this.#answer ?? null, usage, error };
+  }
+
+  /** The text of the last answer, or its value as JSON. Undefined if the run has not completed. */
+  get #answer(): string | undefined {
+    if (this.done?.status !== 'completed') return undefined;
+    return this.done.output === undefined ? this.#final.text : jsonText(this.done.output);
   }
 
   get status(): number {
@@ -67,14 +81,24 @@ class RunNotes {
 
   #takeItem(item: OutputItem): void {
     this.#final.take(item);
-    if (item.type === 'script_execution_output' && item.stands_in !== true) this.hasFailed = item.status === 'failed';
+    if (item.type !== 'script_execution_output' || item.stands_in === true) return;
+    const { call_id: callId, status, error, operations } = item;
+    this.hasFailed = status === 'failed';
+    const calls = operations.map(({ tool, status: end }) => ({ tool, status: end }));
+    this.scripts.push({ callId, status, calls, ...(error === undefined ? {} : { error: error.message }) });
   }
+}
+
+function runCost(done: ChatResponseDone | undefined): number | undefined {
+  const { cost } = (done ?? {}) as { cost?: number | undefined };
+  return cost;
 }
 
 /** A conversation with a model: sends prompts, resumes scripts, and shows the output of each run to the user. */
 export class ChatSession {
   readonly #settings: ChatSettings;
-  #finalAnswer: string | undefined;
+  #result: RunResult | undefined;
+  #total: RunFigures = { answers: 0, durationMs: 0, usage: undefined, cost: undefined };
 
   constructor(settings: ChatSettings) {
     this.#settings = settings;
@@ -84,14 +108,19 @@ export class ChatSession {
     return this.#settings.thread;
   }
 
-  /** The final answer of the last run; undefined if it has none. */
-  get finalAnswer(): string | undefined {
-    return this.#finalAnswer;
+  /** The result of the last run; undefined if no run has ended. */
+  get result(): RunResult | undefined {
+    return this.#result;
   }
 
-  /** Sends a prompt to the model. Returns the exit status. */
-  say(prompt: string, signal: AbortSignal): Promise<number> {
-    return this.#play(signal, (watch) => this.thread.say(prompt, watch));
+  /** The figures of all runs of this session together. */
+  get total(): RunFigures {
+    return this.#total;
+  }
+
+  /** Sends a prompt, with images and files, to the model. Returns the exit status. */
+  say(prompt: string, signal: AbortSignal, attached?: Pick<MessageItem, 'images' | 'files'>): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.say(prompt, watch, attached));
   }
 
   /** Resumes a script that waits for the user, or recovers an interrupted script. The script's run then continues. */
@@ -100,10 +129,14 @@ export class ChatSession {
   }
 
   async #play(signal: AbortSignal, run: (watch: RunWatch) => Promise<void>): Promise<number> {
-    const { view, workbench } = this.#settings;
+    const { view, workbench, settings } = this.#settings;
+    const { hooks } = settings;
     const notes = new RunNotes();
+    let afterScripts = Promise.resolve();
     const onEvent = (event: StreamEvent) => {
       notes.take(event);
+      for (const script of notes.scripts.splice(0))
+        afterScripts = afterScripts.then(() => this.#runHooks(hooks.afterScript, { event: 'after_script', ...script }));
       workbench.approvals.take(event);
       view.take(event);
     };
@@ -112,18 +145,33 @@ export class ChatSession {
     } finally {
       view.end();
     }
-    this.#finalAnswer = notes.finalAnswer;
+    this.#result = notes.result(this.thread.id);
     this.#report(notes);
+    await afterScripts;
+    const { type: _type, ...result } = this.#result;
+    await this.#runHooks(hooks.atEnd, { event: 'end', ...result });
     return notes.status;
   }
 
+  /** Runs hooks of the user, one after another. Their failures change nothing. */
+  async #runHooks(hooks: readonly Hook[], facts: object): Promise<void> {
+    const { settings, screen } = this.#settings;
+    for (const hook of hooks) {
+      const reason = await runHook(hook, { ...facts, workspace: settings.cwd }, settings.cwd);
+      if (reason !== undefined) screen.notice(reason);
+    }
+  }
+
   #report(notes: RunNotes): void {
-    const { screen, agent, isQuiet } = this.#settings;
+    const { screen, isQuiet } = this.#settings;
     const { error, done, answers, usage, startedMs } = notes;
     if (error !== undefined) screen.notice(`${visibleLine(error.code)}: ${visibleLine(error.message)}`);
+    const durationMs = performance.now() - startedMs;
+    const figures = { answers, usage, cost: runCost(done), durationMs };
+    this.#total = addFigures(this.#total, figures);
     if (isQuiet) return;
     const end = done === undefined ? undefined : endLine(done, screen.style);
     if (end !== undefined) screen.line(end);
-    screen.line(figuresLine({ answers, usage, durationMs: performance.now() - startedMs }, agent, screen.style));
+    screen.line(figuresLine(figures, screen.style));
   }
 }

@@ -4,13 +4,16 @@ import { Interruption } from '../interruption.js';
 import { inspectStoredScript } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
-import { visibleLine } from '../terminal/untrusted.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
-import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
+import { completeLine } from './complete-line.js';
+import { readLine } from './commands-in-chat.js';
+import { withMentions } from './file-mentions.js';
 import { conversationSoFar } from '../view/conversation-so-far.js';
-import type { AskedModel } from './final-answer.js';
-import type { OpenChat } from './open-chat.js';
+import type { ChatFlags, OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
+import { filledPrompt, listConversations, runCommand, runShell, type CommandPlace } from './run-command.js';
+import { TypeAhead } from './type-ahead.js';
 import { demandEnabledMode, reportPending, waitingScripts } from './waiting.js';
 
 /** The active turn, which Ctrl-C ends. */
@@ -44,77 +47,166 @@ export class TurnInterruption {
   }
 }
 
-/** The model of a conversation. Ctrl-C ends each of its turns. */
-export function askedModel({ session, workbench }: OpenChat, turns: TurnInterruption): AskedModel {
-  return {
-    say: async (prompt) => (await turns.during(workbench.approvals, (signal) => session.say(prompt, signal))).status,
-    answer: () => session.finalAnswer,
-  };
+export interface ConversationParts {
+  readonly screen: Screen;
+  readonly turns: TurnInterruption;
+  /** Opens another conversation with the same options, except these. */
+  readonly open: (changes: ChatFlags) => Promise<OpenChat>;
 }
 
-/** A conversation at a terminal: prompts and their results, until the user exits. */
-export async function converse(opened: OpenChat, screen: Screen, turns: TurnInterruption): Promise<number> {
-  let chat = opened;
-  let status: number = EXIT.completed;
-  const reader = new PromptReader(screen.style.bold('› '));
-  greet(chat, screen);
-  for (let text = await nextPrompt(reader, screen); text !== undefined; text = await nextPrompt(reader, screen)) {
-    const command = typedCommand(text, screen);
-    if (command === 'exit') break;
-    if (command === 'new') chat = chat.anew();
-    const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
-    if (turn === undefined) continue;
-    const end = await turns.during(chat.workbench.approvals, (signal) => reportingMistakes(screen, () => turn(signal)));
-    if (await reportPending(chat, screen))
-      screen.line('  here      /resume asks you now; you may also send another prompt first');
-    if (end.isOver) return end.status;
-    screen.line('');
-    status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
+/** A conversation at a terminal: prompts and their results, until the user exits. Closes the conversation. */
+export async function converse(opened: OpenChat, parts: ConversationParts): Promise<number> {
+  const conversation = new Conversation(opened, parts);
+  try {
+    return await conversation.run();
+  } finally {
+    await conversation.chat.close();
   }
-  farewell(chat, screen);
-  return status;
-}
-
-/** The user's next prompt; undefined if the user exits. */
-async function nextPrompt(reader: PromptReader, screen: Screen): Promise<string | undefined> {
-  for (let wasInterrupted = false; ;) {
-    const line = await reader.read();
-    if (line.type === 'text' && line.text.trim() !== '') return line.text;
-    if (line.type === 'end' || (line.type === 'interrupt' && wasInterrupted)) return undefined;
-    wasInterrupted = line.type === 'interrupt';
-    if (wasInterrupted) screen.line(screen.style.dim('Press Ctrl-C again to exit.'));
-  }
-}
-
-function typedCommand(text: string, screen: Screen): ChatCommand | 'mistake' | undefined {
-  const found = commandIn(text);
-  if (found === undefined || 'command' in found) return found?.command;
-  screen.warn(found.mistake);
-  return 'mistake';
 }
 
 type Turn = (signal: AbortSignal) => Promise<number>;
 
-function sayTurn({ session }: OpenChat, text: string): Turn {
-  return (signal) => session.say(text, signal);
+/** Reads lines, and runs the turn of each, one at a time. */
+class Conversation implements CommandPlace {
+  readonly screen: Screen;
+  readonly #parts: ConversationParts;
+  readonly #reader: PromptReader;
+  readonly #typeAhead: TypeAhead;
+  #chat: OpenChat;
+
+  constructor(opened: OpenChat, parts: ConversationParts) {
+    const { screen, turns } = parts;
+    this.screen = screen;
+    this.#parts = parts;
+    this.#chat = opened;
+    this.#reader = new PromptReader({
+      sign: () => this.#sign(),
+      earlier: earlierPrompts(opened),
+      complete: (line) => completeLine(line, this.chat),
+      changeMode: () => void this.chat.workbench.approvals.mode.advance(),
+    });
+    this.#typeAhead = new TypeAhead({
+      screen,
+      interrupt: () => turns.interrupt(),
+      changeMode: () => screen.line(screen.style.dim(`  mode: ${this.chat.workbench.approvals.mode.advance()}`)),
+    });
+  }
+
+  get chat(): OpenChat {
+    return this.#chat;
+  }
+
+  async run(): Promise<number> {
+    let status: number = EXIT.completed;
+    greet(this.chat, this.screen);
+    for (let text = await this.#next(); text !== undefined; text = await this.#next()) {
+      const turn = await this.#turn(text);
+      if (turn === 'exit') break;
+      if (turn === undefined) continue;
+      const end = await this.#during(turn);
+      if (await reportPending(this.chat, this.screen))
+        this.screen.line('  here      /resume asks you now; you may also send another prompt first');
+      if (end.isOver) return end.status;
+      this.screen.line('');
+      status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
+    }
+    farewell(this.chat, this.screen);
+    return status;
+  }
+
+  startNew(): void {
+    this.#chat = this.chat.anew();
+  }
+
+  /** Continues with another conversation, or with other options. The mode stays. */
+  async change(changes: ChatFlags): Promise<void> {
+    const next = await this.#parts.open(changes);
+    next.workbench.approvals.mode.current = this.chat.workbench.approvals.mode.current;
+    const before = this.chat;
+    this.#chat = next;
+    await before.close();
+    greet(next, this.screen);
+  }
+
+  #during(turn: Turn) {
+    const { turns } = this.#parts;
+    const { approvals } = this.chat.workbench;
+    return this.#typeAhead.during(() =>
+      turns.during(approvals, (signal) => reportingMistakes(this.screen, () => turn(signal))),
+    );
+  }
+
+  /** The next line: a queued one, or one that the user types now. Undefined if the user exits. */
+  async #next(): Promise<string | undefined> {
+    const queued = this.#typeAhead.next();
+    if (queued === undefined) return nextPrompt(this.#reader, this.screen, this.#typeAhead.takeUnfinished());
+    this.screen.line(`${this.#sign()}${visible(queued)}`);
+    return queued;
+  }
+
+  /** The turn of a line. Undefined if the line needs none. */
+  async #turn(line: string): Promise<Turn | 'exit' | undefined> {
+    const typed = readLine(
+      line,
+      this.chat.prompts.map(({ name }) => name),
+    );
+    switch (typed.type) {
+      case 'mistake':
+        this.screen.warn(typed.message);
+        return undefined;
+      case 'prompt':
+        return (signal) => this.#say(typed.text, signal);
+      case 'shell':
+        return (signal) => runShell(this.chat, this.screen, typed.command, signal);
+      case 'template':
+        return async (signal) => this.#say(await filledPrompt(this.chat, typed), signal);
+      case 'command':
+        if (typed.command === 'exit') return 'exit';
+        if (typed.command === 'resume' && typed.rest === '') return (signal) => this.#resume(signal);
+        await reportingMistakes(this.screen, () => runCommand(typed.command, typed.rest, this));
+        return undefined;
+    }
+  }
+
+  async #say(prompt: string, signal: AbortSignal): Promise<number> {
+    const { session, settings, workbench } = this.chat;
+    const { text, attached } = await withMentions(prompt, settings.cwd);
+    const note = workbench.approvals.mode.current === 'plan' ? `\n\n${PLAN_NOTE}` : '';
+    return session.say(`${text}${note}`, signal, attached);
+  }
+
+  async #resume(signal: AbortSignal): Promise<number> {
+    const scripts = await waitingScripts(this.chat);
+    if (scripts.length > 0) return askAndResume(this.chat, scripts, signal);
+    this.screen.line('No script of this conversation waits for you.');
+    await listConversations(this);
+    return EXIT.completed;
+  }
+
+  #sign(): string {
+    const { current } = this.chat.workbench.approvals.mode;
+    return this.screen.style.bold(current === 'ask' ? '› ' : `${current} › `);
+  }
 }
 
-/** Runs a command at once, or returns its turn. Returns undefined if the command starts no turn. */
-function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: Screen): Turn | undefined {
-  switch (command) {
-    case 'help':
-      screen.line(commandList());
-      return undefined;
-    case 'resume':
-      return async (signal) => {
-        const scripts = await waitingScripts(chat);
-        if (scripts.length > 0) return askAndResume(chat, scripts, signal);
-        screen.line('No script of this conversation waits for you.');
-        return EXIT.completed;
-      };
-    default:
-      if (command === 'new') screen.line(screen.style.dim('A new conversation.'));
-      return undefined;
+/** Follows a prompt in plan mode. */
+const PLAN_NOTE =
+  '(Plan mode: only calls that read are allowed now. Describe the changes that you would make; the user then decides.)';
+
+function earlierPrompts({ thread }: OpenChat): string[] {
+  return thread.history
+    .flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : []))
+    .toReversed();
+}
+
+/** The user's next prompt, which begins with the text that was typed before; undefined if the user exits. */
+async function nextPrompt(reader: PromptReader, screen: Screen, begun: string): Promise<string | undefined> {
+  for (let [wasInterrupted, text] = [false, begun]; ; text = '') {
+    const line = await reader.read(text);
+    if (line.type === 'text' && line.text.trim() !== '') return line.text;
+    if (line.type === 'end' || (line.type === 'interrupt' && wasInterrupted)) return undefined;
+    wasInterrupted = line.type === 'interrupt';
+    if (wasInterrupted) screen.line(screen.style.dim('Press Ctrl-C again to exit.'));
   }
 }
 
@@ -168,7 +260,7 @@ function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
     earlier === 0
       ? 'Type a prompt.'
       : `Continuing ${thread.id} after ${earlier} ${earlier === 1 ? 'prompt' : 'prompts'}.`;
-  screen.line(dim(`${state} /help lists commands, Ctrl-C stops the current turn, Ctrl-D exits.`));
+  screen.line(dim(`${state} /help lists commands, Shift-Tab the mode, Esc stops a turn, Ctrl-D exits.`));
 }
 
 function farewell({ thread }: OpenChat, screen: Screen): void {

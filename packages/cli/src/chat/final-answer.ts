@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { EXIT } from '../exit-status.js';
+import type { Usage } from '@toolscript/core/protocol';
+import type { OutputFormat } from '../program/answer-formats.js';
 import type { Screen } from '../terminal/screen.js';
-import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
-import type { AnswerSchema } from '@toolscript/core/agent';
+import { jsonText, visible } from '../terminal/untrusted.js';
 import { readAnswerSchema } from './answer-schema.js';
 import { AnswerFile } from './answer-file.js';
 
@@ -15,44 +15,55 @@ export interface FinalAnswerFlags {
   /** The file for the final answer. */
   output?: string | undefined;
   json?: boolean | undefined;
+  /** `json`: only a `RunResult` goes to stdout. */
+  outputFormat?: OutputFormat | undefined;
 }
 
-/** The part of a conversation that produces a final answer. */
-export interface AskedModel {
-  /** Sends a prompt to the model. Returns the exit status. */
-  readonly say: (prompt: string) => Promise<number>;
-  /** The final answer of the last run; undefined if it has none. */
-  readonly answer: () => string | undefined;
+/** The result of a run, as `--output-format json` prints it. */
+export interface RunResult {
+  readonly type: 'result';
+  readonly thread_id: string;
+  readonly status: 'completed' | 'suspended' | 'failed' | 'cancelled' | 'incomplete';
+  /** The final answer. Null if there is none. */
+  readonly answer: string | null;
+  readonly usage?: Usage | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
 /** True if only the final answer goes to stdout. A schema implies this, because a program reads the answer. */
-export function printsOnlyAnswer({ print, outputSchema, json }: FinalAnswerFlags): boolean {
-  return json !== true && (print === true || outputSchema !== undefined);
+export function printsOnlyAnswer({ print, outputSchema, json, outputFormat }: FinalAnswerFlags): boolean {
+  return json !== true && outputFormat !== 'json' && (print === true || outputSchema !== undefined);
 }
 
 /** The options to repeat in the command that resumes a script of the run. */
-export function repeatedAnswerOptions({ print, outputSchema, output }: FinalAnswerFlags): string[] {
+export function repeatedAnswerOptions({ print, outputSchema, output, outputFormat }: FinalAnswerFlags): string[] {
   return [
+    ...(outputFormat === 'json' ? ['--output-format', 'json'] : []),
     ...(print === true ? ['--print'] : []),
     ...(outputSchema === undefined ? [] : ['--output-schema', resolve(outputSchema)]),
     ...(output === undefined ? [] : ['--output', resolve(output)]),
   ];
 }
 
-/** Checks and delivers the final answer of a run. */
+/** Delivers the final answer of a run. */
 export class FinalAnswer {
-  readonly #schema: AnswerSchema | undefined;
+  /** The JSON Schema that the answer must fit. */
+  readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
   readonly #file: AnswerFile | undefined;
-  readonly #prints: boolean;
+  readonly #prints: 'answer' | 'result' | undefined;
   readonly #screen: Screen;
 
   private constructor(
-    places: { schema: AnswerSchema | undefined; file: AnswerFile | undefined; prints: boolean },
+    {
+      outputSchema,
+      file,
+      prints,
+    }: Pick<FinalAnswer, 'outputSchema'> & { file: AnswerFile | undefined; prints: 'answer' | 'result' | undefined },
     screen: Screen,
   ) {
-    this.#schema = places.schema;
-    this.#file = places.file;
-    this.#prints = places.prints;
+    this.outputSchema = outputSchema;
+    this.#file = file;
+    this.#prints = prints;
     this.#screen = screen;
   }
 
@@ -61,39 +72,22 @@ export class FinalAnswer {
     const { outputSchema, output } = flags;
     const schema = outputSchema === undefined ? undefined : await readAnswerSchema(outputSchema);
     const file = output === undefined ? undefined : await AnswerFile.open(output);
-    return new FinalAnswer({ schema, file, prints: printsOnlyAnswer(flags) }, screen);
+    const answer = printsOnlyAnswer(flags) ? 'answer' : undefined;
+    const prints = flags.outputFormat === 'json' ? 'result' : answer;
+    return new FinalAnswer({ outputSchema: schema?.schema, file, prints }, screen);
   }
 
-  /** The prompt, with a request for JSON if a schema is set. */
-  prompt(said: string): string {
-    return this.#schema === undefined ? said : `${said}\n\n${this.#schema.request}`;
-  }
-
-  /**
-   * Delivers the answer of a run with this status. Asks the model once to repair an answer that does not fit the
-   * schema. Returns the exit status.
-   */
-  async deliver(status: number, model: AskedModel): Promise<number> {
-    const answer = model.answer();
-    if (answer === undefined) return status;
-    if (this.#schema === undefined) return this.#put(answer.trim(), status);
-    const first = this.#schema.check(answer);
-    if (first.ok) return this.#put(jsonText(first.value), status);
-    const repaired = await model.say(this.#schema.repair(first.problem));
-    const again = model.answer();
-    if (again === undefined) return repaired === EXIT.completed ? EXIT.failed : repaired;
-    const second = this.#schema.check(again);
-    if (second.ok) return this.#put(jsonText(second.value), repaired);
-    this.#screen.notice(
-      `The final answer does not fit the JSON Schema, even after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
-    );
-    return EXIT.failed;
-  }
-
-  async #put(answer: string, status: number): Promise<number> {
-    const text = answer === '' ? '' : `${answer}\n`;
-    await this.#file?.write(text);
-    if (this.#prints) this.#screen.write(this.#screen.isTerminal ? visible(text) : text);
+  /** Delivers the answer of a run with this exit status, if it has one. Returns the exit status. */
+  async deliver(status: number, result: RunResult | undefined): Promise<number> {
+    const trimmed = result?.answer?.trim() ?? '';
+    const text = trimmed === '' ? '' : `${trimmed}\n`;
+    if (typeof result?.answer === 'string') await this.#file?.write(text);
+    if (this.#prints === 'answer') this.#write(text);
+    if (this.#prints === 'result' && result !== undefined) this.#write(`${jsonText(result)}\n`);
     return status;
+  }
+
+  #write(text: string): void {
+    this.#screen.write(this.#screen.isTerminal ? visible(text) : text);
   }
 }

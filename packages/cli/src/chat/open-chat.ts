@@ -1,14 +1,18 @@
+import type { AgentConfig } from '@toolscript/core/agent';
 import type { Thread as StoredThread } from '@toolscript/core/protocol';
+import type { PromptFile } from '@toolscript/tools';
 import { ThreadRuns, type ThreadRunsSettings } from '@toolscript/service';
 import { findAgents } from '../agents/agent-files.js';
+import { withEnvironment } from '../agents/environment-block.js';
 import { chooseAgent, agentSettings, type ChosenAgent } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
+import { withProjectInstructions } from '../agents/project-instructions.js';
 import { openSubAgents } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
 import { findPrompts } from '../configuration/prompt-files.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
-import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
+import { openCliHarness, type CliHarness, type CliHarnessOptions } from '../harness/cli-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
 import type { Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/own-command.js';
@@ -25,6 +29,14 @@ export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   agent?: string | undefined;
   /** The model's name, or `scripted:FILE`. */
   model?: string | undefined;
+  /** How much the model should reason, in place of the agent's own setting. */
+  effort?: AgentConfig['reasoningEffort'];
+  /** The files of the images that belong to the prompt. */
+  image?: string[] | undefined;
+  /** The PDFs and recordings that belong to the prompt. */
+  file?: string[] | undefined;
+  /** True if the process reports the ids of its run to its parent process, as `RunIds`. */
+  announceRun?: boolean | undefined;
   /** True to continue the last conversation of the workspace. */
   continue?: boolean | undefined;
   /** The id of the conversation to continue. */
@@ -42,6 +54,11 @@ export interface OpenChat {
   readonly isQuiet: boolean;
   /** The options that a command must repeat to continue in the same way. */
   readonly options: readonly string[];
+  /** The user's own commands. */
+  readonly prompts: readonly PromptFile[];
+  /** The paths of the files with instructions for the model. */
+  readonly instructionFiles: readonly string[];
+  readonly database: ThreadDatabase;
   /** Starts a new conversation with the same options. */
   anew(): OpenChat;
   close(): Promise<void>;
@@ -55,6 +72,11 @@ export interface ChatOptions {
   stdinIsTaken: boolean;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
+  /** The JSON Schema of the final answers. */
+  outputSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** The view of the runs, for a conversation that another program shows. Default: the screen. */
+  view?: EventView | undefined;
+  askElsewhere?: CliHarnessOptions['askElsewhere'];
   /** The database of the conversations, if it is open already; the caller closes it. */
   database?: ThreadDatabase | undefined;
 }
@@ -65,22 +87,26 @@ export async function openChat(options: ChatOptions): Promise<OpenChat> {
   const database = await ThreadDatabase.open(process.env);
   try {
     const opened = await openChatOver(database, options);
-    const close = async () => {
-      await opened.close();
-      await database.close();
-    };
-    return { ...opened, close };
+    return closingDatabase(opened, database);
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
+function closingDatabase(chat: OpenChat, database: ThreadDatabase): OpenChat {
+  const close = async () => {
+    await chat.close();
+    await database.close();
+  };
+  return { ...chat, anew: () => closingDatabase(chat.anew(), database), close };
+}
+
 // Each step needs most results of the earlier ones.
 // oxlint-disable-next-line max-lines-per-function
 async function openChatOver(
   database: ThreadDatabase,
-  { flags, engines, screen, stdinIsTaken, interrupt }: ChatOptions,
+  { flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view: otherView, askElsewhere }: ChatOptions,
 ): Promise<OpenChat> {
   const warn = screen.notice;
   const loaded = await loadSettings(flags, process.env, warn);
@@ -94,8 +120,9 @@ async function openChatOver(
   const settings = agentSettings(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);
   const isJson = flags.json === true;
-  const isQuiet = isJson || printsOnlyAnswer(flags);
-  const options = [...repeatedOptions(flags), ...repeatedAnswerOptions(flags)];
+  const isQuiet = otherView !== undefined || isJson || printsOnlyAnswer(flags) || flags.outputFormat === 'json';
+  const effort = flags.effort === undefined ? [] : ['--effort', flags.effort];
+  const options = [...repeatedOptions(flags), ...effort, ...repeatedAnswerOptions(flags)];
   const origin = { workspace: settings.cwd, command: 'chat' as const, options };
   const prompts = await findPrompts(process.env, settings.cwd, warn);
   const cabinet = { documents: database.stores.documents, workspace: settings.cwd, prompts };
@@ -107,11 +134,21 @@ async function openChatOver(
     screen,
     origin,
     cabinet,
+    scripts: chosen.agent.scripts,
     stdinIsTaken,
     stdoutIsTaken: isQuiet,
     interrupt,
+    askElsewhere,
   });
-  const agentOfRuns = { ...chosen.agent, mode: settings.mode, limits: {} };
+  const { agent: instructed, files: instructionFiles } = await withProjectInstructions(
+    chosen.agent,
+    process.env,
+    settings.cwd,
+    warn,
+  );
+  const situated = await withEnvironment(instructed, settings.cwd, before?.system);
+  const reasoningEffort = flags.effort ?? situated.reasoningEffort;
+  const agentOfRuns = { ...situated, mode: settings.mode, limits: {}, reasoningEffort };
   const threadSettings: ThreadRunsSettings = {
     stores: database.stores,
     log: database.log,
@@ -124,13 +161,15 @@ async function openChatOver(
       context: { workingDirectory: settings.cwd },
       loadImage: await imageLoader(settings.cwd, workbench.servers),
       subAgents,
+      outputSchema,
     },
     onLost: (reason) => warn(visible(reason)),
   };
   const make = (thread: ThreadRuns): OpenChat => {
     workbench.kept.store.setThread(thread.id);
-    const view = viewFor(screen, { isJson, isQuiet, isDryRun: settings.mode === 'dry-run', model: chosen.model });
-    const session = new ChatSession({ agent: agentOfRuns, workbench, thread, screen, view, isQuiet });
+    const isDryRun = settings.mode === 'dry-run';
+    const view = otherView ?? viewFor(screen, { isJson, isQuiet, isDryRun, model: chosen.model });
+    const session = new ChatSession({ agent: agentOfRuns, settings, workbench, thread, screen, view, isQuiet });
     return {
       session,
       thread,
@@ -140,6 +179,9 @@ async function openChatOver(
       view,
       isQuiet,
       options,
+      prompts,
+      instructionFiles,
+      database,
       anew: () => make(ThreadRuns.begin(threadSettings)),
       close: () => workbench.close(),
     };

@@ -12,8 +12,8 @@ const PASTE_MS = 30;
 const MAX_HISTORY = 200;
 
 /** Makes the terminal mark the start and the end of pasted text (DEC private mode 2004). */
-const MARK_PASTES = '\x1b[?2004h';
-const NO_MARKS = '\x1b[?2004l';
+export const MARK_PASTES = '\x1b[?2004h';
+export const NO_MARKS = '\x1b[?2004l';
 
 /**
  * Reads prompts at a terminal, with editing and history. Enter sends a prompt, except after a backslash, which
@@ -21,25 +21,28 @@ const NO_MARKS = '\x1b[?2004l';
  * reads the keyboard.
  */
 export class PromptReader {
-  readonly #history: string[] = [];
-  readonly #sign: string;
+  readonly #history: string[];
+  readonly #options: PromptReaderOptions;
 
-  constructor(sign: string) {
-    this.#sign = sign;
+  constructor(options: PromptReaderOptions) {
+    this.#options = options;
+    this.#history = options.earlier.filter((text) => text !== '' && !text.includes('\n')).slice(0, MAX_HISTORY);
   }
 
-  async read(): Promise<PromptLine> {
+  /** Reads a prompt that begins with the text that was typed before. */
+  async read(begun = ''): Promise<PromptLine> {
     const lines = createInterface({
       input: process.stdin,
       output: process.stdout,
       terminal: true,
       history: [...this.#history],
       historySize: MAX_HISTORY,
-      prompt: this.#sign,
+      prompt: this.#options.sign(),
+      completer: this.#options.complete,
     });
     process.stdout.write(MARK_PASTES);
     try {
-      const line = await new PromptReading(lines).read();
+      const line = await new PromptReading(lines, this.#options).read(begun);
       if (line.type === 'text') this.#remember(line.text);
       return line;
     } finally {
@@ -50,6 +53,17 @@ export class PromptReader {
   #remember(text: string): void {
     if (text.trim() !== '' && this.#history[0] !== text && !text.includes('\n')) this.#history.unshift(text);
   }
+}
+
+export interface PromptReaderOptions {
+  /** The text before the prompt. */
+  readonly sign: () => string;
+  /** Earlier prompts, the newest first. */
+  readonly earlier: readonly string[];
+  /** Completes a line, as for a completer of Node's readline. */
+  readonly complete: (line: string) => [string[], string];
+  /** Called on Shift-Tab. */
+  readonly changeMode: () => void;
 }
 
 interface TypedLine {
@@ -73,11 +87,14 @@ class PromptReading {
   #timer: NodeJS.Timeout | undefined;
   #end: PromptLine = { type: 'end' };
 
-  constructor(lines: Interface) {
+  readonly #options: PromptReaderOptions;
+
+  constructor(lines: Interface, options: PromptReaderOptions) {
     this.#lines = lines;
+    this.#options = options;
   }
 
-  read(): Promise<PromptLine> {
+  read(begun: string): Promise<PromptLine> {
     const onKey = (_text: string, key: Key | undefined) => this.#key(key);
     process.stdin.on('keypress', onKey);
     return new Promise((resolve) => {
@@ -89,12 +106,17 @@ class PromptReading {
         resolve(this.#end.type === 'end' && this.#typedLines.length > 0 ? this.#text() : this.#end);
       });
       this.#lines.prompt();
+      if (begun !== '') this.#lines.write(begun.replaceAll('\n', ' '));
     });
   }
 
   #key(key: Key | undefined): void {
     if (key?.name === 'paste-start') this.#isPasting = true;
     if (key?.name === 'paste-end') this.#isPasting = false;
+    if (key?.name !== 'tab' || key.shift !== true) return;
+    this.#options.changeMode();
+    this.#lines.setPrompt(this.#options.sign());
+    this.#lines.prompt(true);
   }
 
   #line(text: string): void {

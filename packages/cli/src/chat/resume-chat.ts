@@ -6,7 +6,7 @@ import { inspectWhole } from '../state/inspect.js';
 import { openScreen } from '../terminal/screen.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
 import { showResumedScript } from '../view/resumed-script.js';
-import { askedModel, TurnInterruption } from './conversation.js';
+import { TurnInterruption } from './conversation.js';
 import { FinalAnswer } from './final-answer.js';
 import { openChat, type ChatFlags } from './open-chat.js';
 import { demandEnabledMode, reportPending } from './waiting.js';
@@ -28,7 +28,8 @@ export async function resumeChat(options: ResumeChatOptions): Promise<number> {
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
   const finalAnswer = await FinalAnswer.open(flags, screen);
-  const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt, database });
+  const { outputSchema } = finalAnswer;
+  const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt, database, outputSchema });
   try {
     demandEnabledMode(opened.settings);
     const details = await inspectWhole(opened.workbench.harness, scriptId);
@@ -40,7 +41,7 @@ export async function resumeChat(options: ResumeChatOptions): Promise<number> {
       if (!opened.isQuiet) showResumedScript(screen, opened.view, details);
       return opened.session.resume({ scriptId, decisions, isInterrupted, force }, signal);
     });
-    const status = await finalAnswer.deliver(ended, askedModel(opened, turns));
+    const status = await finalAnswer.deliver(ended, opened.session.result);
     await reportPending(opened, screen);
     return status;
   } finally {

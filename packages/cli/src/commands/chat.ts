@@ -1,8 +1,11 @@
-import { askedModel, converse, TurnInterruption } from '../chat/conversation.js';
+import type { MessageItem } from '@toolscript/core/protocol';
+import { AnnouncingView, startInBackground } from '../chat/background.js';
+import { converse, TurnInterruption } from '../chat/conversation.js';
 import { FinalAnswer } from '../chat/final-answer.js';
 import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
 import { reportPending } from '../chat/waiting.js';
 import type { Engines } from '../harness/engines.js';
+import { readAttached } from '../input/attached-input.js';
 import { promptInput, readPrompt } from '../input/prompt-input.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
@@ -18,11 +21,20 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
   const interrupt = () => turns.interrupt();
   try {
     const prompt = await readPrompt(input, screen.notice);
+    const attached = await readAttached(flags);
     const finalAnswer = await FinalAnswer.open(flags, screen);
-    const opened = await openChat({ flags, engines, screen, stdinIsTaken: input.source !== undefined, interrupt });
+    const { outputSchema } = finalAnswer;
+    const stdinIsTaken = input.source !== undefined;
+    const view = flags.announceRun === true ? new AnnouncingView() : undefined;
+    const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view });
+    if (prompt === undefined) {
+      const { continue: _continue, ...same } = flags;
+      const open = (changes: ChatFlags) =>
+        openChat({ flags: { ...same, ...changes }, engines, screen, stdinIsTaken, interrupt, outputSchema });
+      return await converse(opened, { screen, turns, open });
+    }
     try {
-      if (prompt === undefined) return await converse(opened, screen, turns);
-      return await sayOnce({ opened, screen, turns, finalAnswer }, prompt);
+      return await sayOnce({ opened, screen, turns, finalAnswer }, prompt, attached);
     } finally {
       await opened.close();
     }
@@ -31,14 +43,42 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
   }
 }
 
+/** Answers a prompt in another process, which continues after this one. `options` are those of the command line. */
+export async function chatInBackground(words: readonly string[], options: readonly string[]): Promise<number> {
+  const screen = openScreen();
+  const input = promptInput(words);
+  try {
+    const prompt = await readPrompt(input, screen.notice);
+    if (prompt !== undefined) return await startInBackground(prompt, options, screen);
+    throw new UsageError('--background needs a prompt: toolscript "PROMPT" --background.');
+  } finally {
+    input.source?.close();
+  }
+}
+
+/** The placeholders of the options that have a value. */
+const VALUES: Readonly<Record<string, string>> = {
+  '--file': ' FILE',
+  '--image': ' FILE',
+  '--output-format': ' json',
+  '--output-schema': ' FILE',
+  '--output': ' FILE',
+};
+
 /** Throws a UsageError for options of the final answer or of JSON output: a conversation has neither. */
-function refuseInConversation({ json, print, outputSchema, output }: ChatFlags): void {
-  const given = { '--json': json, '--print': print, '--output-schema': outputSchema, '--output': output };
+function refuseInConversation({ json, print, outputSchema, output, outputFormat, image, file }: ChatFlags): void {
+  const given = {
+    '--file': file,
+    '--image': image,
+    '--output-format': outputFormat,
+    '--json': json,
+    '--print': print,
+    '--output-schema': outputSchema,
+    '--output': output,
+  };
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
   if (flag !== undefined)
-    throw new UsageError(
-      `${flag} needs a prompt: toolscript chat "PROMPT" ${flag}${flag.startsWith('--output') ? ' FILE' : ''}.`,
-    );
+    throw new UsageError(`${flag} needs a prompt: toolscript chat "PROMPT" ${flag}${VALUES[flag] ?? ''}.`);
 }
 
 interface ChatParts {
@@ -48,9 +88,14 @@ interface ChatParts {
   readonly finalAnswer: FinalAnswer;
 }
 
-async function sayOnce({ opened, screen, turns, finalAnswer }: ChatParts, prompt: string): Promise<number> {
-  const model = askedModel(opened, turns);
-  const status = await finalAnswer.deliver(await model.say(finalAnswer.prompt(prompt)), model);
+async function sayOnce(
+  { opened, screen, turns, finalAnswer }: ChatParts,
+  prompt: string,
+  attached: Pick<MessageItem, 'images' | 'files'>,
+): Promise<number> {
+  const { session, workbench } = opened;
+  const { status: ended } = await turns.during(workbench.approvals, (signal) => session.say(prompt, signal, attached));
+  const status = await finalAnswer.deliver(ended, session.result);
   await reportPending(opened, screen);
   return status;
 }

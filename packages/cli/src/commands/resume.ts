@@ -1,5 +1,6 @@
 import type { AskedAbout } from '../approvals/asked-about.js';
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
+import type { AgentConfig } from '@toolscript/core/agent';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
 import type { FinalAnswerFlags } from '../chat/final-answer.js';
 import { resumeChat, withThread } from '../chat/resume-chat.js';
@@ -34,6 +35,8 @@ export interface ResumeFlags
   then?: Approve | undefined;
   /** The model that replaces the conversation's own model. */
   model?: string | undefined;
+  /** The effort that replaces the agent's own setting. */
+  effort?: AgentConfig['reasoningEffort'];
 }
 
 /** Decides the pending approvals of a suspended script and resumes it, or recovers an interrupted script. */
@@ -58,14 +61,15 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     throw new UsageError(
       `${scriptId} belongs to no conversation, so no final answer follows. Omit --print, --output-schema and --output.`,
     );
-  const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
+  const isJson = flags.json === true || flags.outputFormat === 'json';
+  const printsOutcome = isJson && (origin?.command !== 'run' || state === 'interrupted');
   return withScriptHarness<EventView>({
-    flags: { ...settings, cwd, ...(then === undefined ? {} : { approve: then }) },
+    flags: { ...settings, json: isJson, cwd, ...(then === undefined ? {} : { approve: then }) },
     engines,
     source: undefined,
     command: origin?.command ?? 'run',
     makeView: (screen, own) => {
-      if (flags.json !== true) return userView(screen, own);
+      if (!isJson) return userView(screen, own);
       return printsOutcome ? silentView : new JsonView(screen);
     },
     async act(stage, view) {

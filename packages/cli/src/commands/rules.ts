@@ -1,5 +1,7 @@
+import { present } from '@toolscript/core/internal';
 import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
+import { loadSettings, type Settings } from '../configuration/settings.js';
 import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
@@ -31,7 +33,21 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
   if (left.length === 0) screen.line(`No calls are always allowed in ${visibleLine(workspace)}.`);
   else screen.line(`Always allowed in ${visibleLine(workspace)}:`);
   for (const [index, { covers }] of left.entries()) screen.line(`${index + 1}. ${visibleLine(covers)}`);
+  for (const line of sourceRules(await loadSettings(present({ cwd }), process.env, screen.notice))) screen.line(line);
   return EXIT.completed;
+}
+
+/** The rules of the configuration about the sources of arguments. */
+function sourceRules({ flow, rules }: Pick<Settings, 'flow' | 'rules'>): string[] {
+  const guarded = 'Always asked: recipients, URLs, paths and commands that untrusted text may have chosen (flow).';
+  const own = rules.filter(({ from }) => from === 'untrusted');
+  return [
+    ...(flow === undefined ? [] : [guarded]),
+    ...own.map(
+      ({ tool = 'every tool', action }) =>
+        `${action === 'deny' ? 'Denied' : 'Asked'}: ${visibleLine(tool)}, if untrusted text may have chosen a guarded argument.`,
+    ),
+  ];
 }
 
 function numberedRule<Rule>(rules: readonly Rule[], text: string): Rule {

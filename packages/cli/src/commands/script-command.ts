@@ -18,6 +18,8 @@ import { leftLines, showSuspendedScript } from '../view/suspension-report.js';
 
 export interface ScriptFlags extends SettingFlags {
   continueOnError?: boolean | undefined;
+  /** Whether each script of an answer can use the variables of the scripts before it. */
+  oneProgram?: boolean | undefined;
   json?: boolean | undefined;
 }
 
@@ -88,6 +90,7 @@ async function act<View extends EventView>(
     engines,
     screen,
     origin: { workspace: settings.cwd, command, options: repeatedOptions(flags) },
+    ...(flags.oneProgram === true ? { scripts: 'one-program' as const } : {}),
     stdinIsTaken: source?.isStdin === true,
     stdoutIsTaken: flags.json === true,
     interrupt: () => interruption.interrupt(),

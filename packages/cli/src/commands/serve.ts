@@ -8,7 +8,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { openPage } from '../serve/open-page.js';
 import { listenAt } from '../serve/listen.js';
-import { isLocalHost, type AccessFlags } from '../serve/server-access.js';
+import { isLocalHost, mayPrintToken, type AccessFlags } from '../serve/server-access.js';
 import type { LogFlags } from '../serve/server-log.js';
 
 export interface ServeFlags extends AccessFlags, LogFlags {
@@ -44,9 +44,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   try {
     const address = await listenAt(service.app, flags.host ?? DEFAULT_HOST, port, '--port');
     const url = pageUrl(address, service.token);
-    // Output that is not a terminal is often a log. The log of a server for other machines has other readers.
-    // defence: token-stays-out-of-logs
-    const isShown = screen.isTerminal || isLocalHost(address.address);
+    const isShown = mayPrintToken(screen, address.address);
     screen.line(isShown ? url : url.replace(/#.*$/u, ''));
     if (!isShown) screen.line(`The token for requests from this machine is ${service.tokenPlace}.`);
     if (open) closePage = openPage(url, warn);

@@ -1,6 +1,6 @@
 import type { Run, RunStore } from '@toolscript/core/protocol';
 import type { RunPage } from '@toolscript/core/ports';
-import { allPageItems } from '@toolscript/service';
+import { allPageItems, stuckReason } from '@toolscript/service';
 import { EXIT } from '../exit-status.js';
 import { openStorage, type StorageFlags } from '../serve/open-storage.js';
 import { openScreen } from '../terminal/screen.js';
@@ -15,11 +15,12 @@ export interface StuckRunFlags extends StorageFlags {
 export function listStuckRuns({ json = false, ...flags }: StuckRunFlags): Promise<number> {
   return withRuns(flags, async (runs) => {
     const screen = openScreen();
-    const stuck = await allParked(runs);
-    if (json) screen.write(`${jsonText(stuck.map(stuckRun), 2)}\n`);
+    const workers = await runs.workers();
+    const stuck = (await allStuck(runs)).map((run) => stuckRun(run, stuckReason(run, workers)));
+    if (json) screen.write(`${jsonText(stuck, 2)}\n`);
     else if (stuck.length === 0) screen.line('No run is stuck.');
     else
-      for (const { runId, principal, reason } of stuck.map(stuckRun))
+      for (const { runId, principal, reason } of stuck)
         screen.line(`${runId}  of ${visibleLine(principal)}: ${visibleLine(reason)}`);
   });
 }
@@ -28,11 +29,12 @@ export function listStuckRuns({ json = false, ...flags }: StuckRunFlags): Promis
 export function resumeStuckRuns(named: readonly string[], flags: StuckRunFlags): Promise<number> {
   return withRuns(flags, async (runs) => {
     const screen = openScreen();
-    const known = new Set((await allParked(runs)).map(({ runId }) => runId));
+    const parked = (await allStuck(runs)).filter((run) => run.parked !== undefined);
+    const known = new Set(parked.map(({ runId }) => runId));
     for (const runId of named)
       if (!known.has(runId))
         throw new UsageError(
-          `${visibleLine(runId)} is not a parked run. To list the parked runs: toolscript admin run list, with the same --store`,
+          `${visibleLine(runId)} is not a parked run. To list the stuck runs and their reasons: toolscript admin run list, with the same --store`,
         );
     for (const runId of new Set(named)) {
       await runs.resume(runId);
@@ -41,13 +43,13 @@ export function resumeStuckRuns(named: readonly string[], flags: StuckRunFlags):
   });
 }
 
-function stuckRun({ runId, threadId, principal, parked = '' }: Run) {
-  return { runId, threadId, principal, reason: parked };
+function stuckRun({ runId, threadId, principal }: Run, reason: string) {
+  return { runId, threadId, principal, reason };
 }
 
-function allParked(runs: RunStore): Promise<Run[]> {
+function allStuck(runs: RunStore): Promise<Run[]> {
   return allPageItems<RunPage, Run>(
-    (after) => runs.list({ parked: true, ...after }),
+    (after) => runs.list({ stuck: true, ...after }),
     (page) => page.runs,
   );
 }

@@ -71,6 +71,9 @@ async function findTarget(
   return { target, workspace: await realFolder(origin.workspace) };
 }
 
+/** The maximum number of lines of one file's diff before the question. `--dry-run` shows all. */
+const MAX_DIFF_LINES = 40;
+
 /** Previews the undo, and performs it if the user agrees. Returns undefined if the user does not agree. */
 async function run(
   undo: ScriptUndo,
@@ -78,13 +81,14 @@ async function run(
   { dryRun = false, yes = false, json = false }: UndoFlags,
   screen: Screen,
 ): Promise<UndoReport | undefined> {
-  const preview = await undo.preview({ ...target, diff: dryRun });
+  const preview = await undo.preview({ ...target, diff: dryRun || (!yes && !json) });
   if (preview === undefined)
     throw new UsageError(
       `The script ${target.scriptId} was deleted meanwhile. To list the stored scripts: ${ownCommand()} approvals --all`,
     );
-  if (dryRun || preview.refusal !== undefined) return show(preview, json, screen, undoLines);
-  if (!json) for (const line of undoLines(preview, screen.style)) screen.line(line);
+  const isEmpty = preview.files.length === 0 && preview.calls.length === 0;
+  if (dryRun || isEmpty || preview.refusal !== undefined) return show(preview, json, screen, undoLines);
+  if (!json) for (const line of undoLines(preview, screen.style, MAX_DIFF_LINES)) screen.line(line);
   if (!yes && !(await agrees(question(preview), 'Look at the changes with --dry-run, then add --yes.'))) {
     screen.notice('Nothing was changed.');
     return undefined;
@@ -118,11 +122,14 @@ async function newestChange(
   workspace: string,
   thread: string | undefined,
 ): Promise<KeptScript> {
+  const { ChangeRecords } = await import('@toolscript/tools');
+  const records = new ChangeRecords({ folder: folder.changesFolder });
   const changed = new Set(await readdir(folder.changesFolder).catch(() => [] as string[]));
   const scripts = (await listScripts(store)).filter(({ scriptId }) => changed.has(scriptId));
   for (const script of scripts.toReversed()) {
     const origin = await origins.of(script.scriptId);
-    if (origin?.workspace === workspace && (thread === undefined || isThread(origin.thread, thread))) return script;
+    if (origin?.workspace !== workspace || (thread !== undefined && !isThread(origin.thread, thread))) continue;
+    if ((await records.read(script.scriptId)).some(({ files }) => files.length > 0)) return script;
   }
   const where = thread === undefined ? visibleLine(workspace) : `the conversation ${visibleLine(thread)}`;
   throw new UsageError(

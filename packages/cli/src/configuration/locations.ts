@@ -77,11 +77,15 @@ export interface DataFolder {
   readonly tokenFile: string;
   /** The API keys of the user's own server, one file each. */
   readonly keysFolder: string;
+  /** The keys of model providers that `toolscript connect` stored. */
+  readonly providerKeysFile: string;
   /** Registrations and tokens of logins to MCP servers. */
   readonly mcpLoginsFile: string;
-  /** Web pages of the last 24 hours. */
   /** The tools that MCP servers listed last. */
   readonly mcpCatalogueFolder: string;
+  /** The shapes of the results of MCP servers' tools. */
+  readonly mcpShapesFolder: string;
+  /** Web pages of the last 24 hours. */
   readonly webCacheFolder: string;
 }
 
@@ -102,8 +106,10 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     serviceAuditFile: join(path, 'service-audit.jsonl'),
     tokenFile: join(path, 'server.token'),
     keysFolder: join(path, 'keys'),
+    providerKeysFile: join(path, 'provider-keys.json'),
     mcpLoginsFile: join(path, 'mcp-logins.json'),
     mcpCatalogueFolder: join(path, 'mcp-catalogue'),
+    mcpShapesFolder: join(path, 'mcp-shapes'),
     webCacheFolder: join(path, 'web-cache'),
   };
 }

@@ -6,6 +6,7 @@ import { UsageError } from '../usage-error.js';
 
 export const APPROVE_CHOICES = ['auto', 'deny', 'ask'] as const;
 export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
+export const NOTIFY_CHOICES = ['off', 'bell', 'desktop'] as const;
 export const EXEC_SANDBOX_CHOICES = ['on', 'off'] as const;
 const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
 
@@ -16,9 +17,20 @@ export const ApprovalRuleSchema = z
     effect: z.enum(['read', 'write', 'external']).optional(),
     input: z.record(z.string(), z.unknown()).optional(),
     permission: z.string().optional(),
+    from: z.literal('untrusted').optional(),
     action: z.enum(['approve', 'deny', 'ask']),
   })
   .transform((rule) => rule as ApprovalRule);
+
+const HookSchema = z.strictObject({
+  /** The program and its arguments. The program is on PATH, or has an absolute path. */
+  command: z.array(z.string()).min(1),
+  /** In ms. Default 10 000. */
+  timeoutMs: z.number().int().min(1).max(600_000).optional(),
+});
+
+/** A command of the user at an event. */
+export type Hook = z.infer<typeof HookSchema>;
 
 /** The complete configuration. A workspace's file may contain only `limits` and `expose.tools`. */
 export const ConfigurationSchema = z.strictObject({
@@ -26,6 +38,11 @@ export const ConfigurationSchema = z.strictObject({
   approve: z.enum(APPROVE_CHOICES).optional(),
   /** Rules that decide before the user is asked; the first match decides. A workspace cannot set them. */
   rules: z.array(ApprovalRuleSchema).optional(),
+  /**
+   * `destinations`: recipients, URLs, paths and commands that untrusted text may have chosen need the decision of the
+   * user, whatever `approve` and `rules` say. A workspace cannot set it.
+   */
+  flow: z.literal('destinations').optional(),
   mode: z.enum(MODE_CHOICES).optional(),
   runtime: z.enum(RUNTIME_CHOICES).optional(),
   limits: LimitChangesSchema.optional(),
@@ -46,6 +63,21 @@ export const ConfigurationSchema = z.strictObject({
     .strictObject({
       /** Hosts, addresses and ranges that are not public, but that the web tools may contact. */
       allow: z.array(z.string()),
+    })
+    .optional(),
+  /**
+   * The signal of a question at the terminal: its bell, or a notification of the desktop, which the terminal shows.
+   * Default `off`.
+   */
+  notify: z.enum(NOTIFY_CHOICES).optional(),
+  /** Commands at events, which read JSON on stdin. A workspace cannot set them. */
+  hooks: z
+    .strictObject({
+      /** Before each call of the named tools, by default of all. A status other than 0 refuses the call. */
+      beforeCall: z.array(HookSchema.extend({ tools: z.array(z.string()).optional() })).default([]),
+      afterScript: z.array(HookSchema).default([]),
+      /** When a run of a conversation ends, and when it begins to wait for the user. */
+      atEnd: z.array(HookSchema).default([]),
     })
     .optional(),
   /** The name of the agent for `toolscript chat`. */

@@ -24,6 +24,7 @@ import {
   checkConfiguration,
   type Configuration,
   type EXEC_SANDBOX_CHOICES,
+  type NOTIFY_CHOICES,
   type WorkspaceConfiguration,
 } from './schema.js';
 import { isTrusted } from './trust.js';
@@ -57,12 +58,18 @@ export interface Settings {
   approve: Approve;
   /** The user's own rules. */
   rules: readonly ApprovalRule[];
+  /** Undefined: no argument is guarded. */
+  flow?: 'destinations' | undefined;
   mode: HarnessMode;
   runtime: 'quickjs' | 'isolated-vm';
   limits: Partial<Limits>;
   exec: ExecSettings;
   /** The web tools' own settings; undefined if there are none. */
   web?: NonNullable<Configuration['web']> | undefined;
+  /** The signal of a question at the terminal. */
+  notify: (typeof NOTIFY_CHOICES)[number];
+  /** The user's own commands at events. */
+  hooks: NonNullable<Configuration['hooks']>;
   expose: { pack?: string | undefined; tools?: string[] | undefined };
   packs: NonNullable<Configuration['packs']>;
   /** The named agent; undefined if none was named. */
@@ -81,6 +88,8 @@ export interface Settings {
   sources: string[];
 }
 
+const NO_HOOKS: Settings['hooks'] = { beforeCall: [], afterScript: [], atEnd: [] };
+
 /** Settings without any configuration. They deny every call that needs an approval. */
 export function plainSettings(cwd: string): Settings {
   return {
@@ -91,6 +100,8 @@ export function plainSettings(cwd: string): Settings {
     runtime: 'quickjs',
     limits: {},
     exec: { sandbox: 'on' },
+    notify: 'off',
+    hooks: NO_HOOKS,
     expose: {},
     packs: {},
     agent: undefined,
@@ -138,11 +149,14 @@ export async function loadSettings(
     cwd,
     approve: flags.approve ?? fromEnvironment.approve ?? own?.approve ?? 'ask',
     rules: own?.rules ?? [],
+    ...(own?.flow === undefined ? {} : { flow: own.flow }),
     mode: flags.mode ?? fromEnvironment.mode ?? own?.mode ?? 'enabled',
     runtime,
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
     exec: execSettings(flags, own),
     ...(own?.web === undefined ? {} : { web: own.web }),
+    notify: own?.notify ?? 'off',
+    hooks: own?.hooks ?? NO_HOOKS,
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     agent: flags.agent ?? fromEnvironment.agent ?? own?.agent,

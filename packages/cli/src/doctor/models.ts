@@ -1,5 +1,5 @@
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
-import { keyVariable } from '@toolscript/core/agent';
+import { agentService, keyVariable } from '@toolscript/core/agent';
 import { limitedSignal } from '@toolscript/core/internal';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -22,7 +22,9 @@ export async function checkModels(
   const ready = found.filter(({ isReady }) => isReady);
   const detail = found.map(({ says }) => says).join('; ');
   if (ready.length > 0) return [{ name: 'models', status: 'ok', detail }];
-  const keys = [...new Set(agents.map(({ config }) => keyVariable(config)).filter((name) => name !== undefined))];
+  const keys = [
+    ...new Set(agents.map(({ config }) => keyVariable(config, environment)).filter((name) => name !== undefined)),
+  ];
   return [
     {
       name: 'models',
@@ -38,11 +40,14 @@ async function modelState(
   environment: Environment,
 ): Promise<{ isReady: boolean; says: string }> {
   const slug = visibleLine(config.slug);
-  const key = keyVariable(config);
+  const key = keyVariable(config, environment);
   const baseUrl = config.provider?.baseUrl;
   if (key !== undefined) {
     const isSet = (environment[key] ?? '') !== '';
-    return { isReady: isSet, says: `${slug}: ${visibleLine(key)} is ${isSet ? '' : 'not '}set` };
+    return {
+      isReady: isSet,
+      says: `${slug}: ${visibleLine(key)} is ${isSet ? '' : 'not '}set${addressOf(config, environment)}`,
+    };
   }
   if (baseUrl === undefined) return { isReady: false, says: `${slug}: names no provider` };
   if (!isHere(baseUrl)) return { isReady: true, says: `${slug}: needs no key` };
@@ -51,6 +56,15 @@ async function modelState(
     isReady: answers,
     says: `${slug}: ${visibleLine(maskAddress(baseUrl))} ${answers ? 'answers' : 'does not answer'}`,
   };
+}
+
+/** The address that a model is asked at, and what sets it. Empty for the vendor's own. */
+function addressOf({ provider }: FoundAgent['config'], environment: Environment): string {
+  const service = provider === undefined ? undefined : agentService(provider, environment);
+  const baseUrl = provider?.baseUrl ?? (service?.addressVariable === undefined ? undefined : service.baseUrl);
+  if (baseUrl === undefined) return '';
+  const by = service?.addressVariable === undefined ? '' : ` (${service.addressVariable})`;
+  return `, at ${visibleLine(maskAddress(baseUrl))}${by}`;
 }
 
 /** Whether an address is on this machine. The doctor contacts no other machine. */

@@ -1,8 +1,9 @@
 import type { Harness } from '@toolscript/core';
+import type { AgentConfig } from '@toolscript/core/agent';
 import { MAX_TIMER_MS } from '@toolscript/core/internal';
 import type { Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
-import { openApprovals, type Approvals } from '../approvals/approvals.js';
+import { openApprovals, type Approvals, type ApprovalsOptions } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
 import { RuleFolder, WorkspaceRules } from '../approvals/workspace-rules.js';
@@ -37,14 +38,28 @@ export interface CliHarnessOptions extends TerminalOptions {
   origin: Origin;
   /** The stored texts of the conversation; undefined if the scripts belong to no conversation. */
   cabinet?: Cabinet | undefined;
+  scripts?: AgentConfig['scripts'];
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
+  askElsewhere?: ApprovalsOptions['askElsewhere'];
   /** Tools that are exposed in addition to those that the settings name. */
   more?: readonly Tool[] | undefined;
 }
 
 export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
+  const {
+    settings,
+    engines,
+    screen,
+    origin,
+    stdinIsTaken,
+    stdoutIsTaken,
+    interrupt,
+    askElsewhere,
+    cabinet,
+    scripts,
+    more,
+  } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   // The first entry opens the audit log, because most runs have nothing to audit.
@@ -53,6 +68,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const approvals = openApprovals({
     approve: settings.approve,
     exec: settings.exec,
+    notify: settings.notify,
     suspendAfterMs: settings.limits.approvalTimeoutMs,
     rules,
     screen,
@@ -60,6 +76,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
     stdinIsTaken,
     stdoutIsTaken,
     interrupt,
+    askElsewhere,
   });
   const onInternalError = internalErrorReporter(kept, screen);
   const warn = screen.notice;
@@ -74,6 +91,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       audit: (entry) => (audit ??= openAudit(process.env)).append(entry),
       engines,
       cabinet,
+      scripts,
       more,
       warn,
       onElicitation: approvals.askForm,

@@ -1,10 +1,11 @@
-import { createHarness, type AuditLog, type Harness } from '@toolscript/core';
-import { exposeAlso } from '@toolscript/core/agent';
+import { createHarness, guardDestinations, type AuditLog, type Harness } from '@toolscript/core';
+import { exposeAlso, type AgentConfig } from '@toolscript/core/agent';
 import { present } from '@toolscript/core/internal';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
-import type { McpServers } from '@toolscript/mcp';
+import type { AttachableHarness, McpServers } from '@toolscript/mcp';
 import type { SuggestRules } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
+import { hookedHarness, hookedTool } from '../hooks/hooked-tools.js';
 import { openServers, type OpenServersOptions } from '../mcp/open-servers.js';
 import type { PersistentState } from '../state/persistent-state.js';
 import type { Engines } from './engines.js';
@@ -23,6 +24,8 @@ import {
 
 export interface OpenHarness {
   readonly harness: Harness;
+  /** The harness to which MCP servers are attached. */
+  readonly attachable: AttachableHarness;
   /** All tools that can currently be called. */
   readonly tools: () => readonly Tool[];
   /** Suggests the rules of "always allow" for a call. */
@@ -39,6 +42,8 @@ export interface HarnessSettings {
   coding?: boolean | undefined;
   /** The texts of stored conversations. Default: there is no File Cabinet. */
   cabinet?: Cabinet | undefined;
+  /** Whether each script can use the variables of the scripts before it. Default: scripts are separate. */
+  scripts?: AgentConfig['scripts'];
   /** Tools that are exposed in addition to those that the settings name. */
   more?: readonly Tool[] | undefined;
   /** The engines, which are closed with the harness, or at once if the harness cannot be created. */
@@ -64,7 +69,7 @@ export async function openHarnessWithServers(
   const opened = await openHarness(settings, options);
   try {
     const servers = await starting;
-    servers?.attach(opened.harness);
+    servers?.attach(opened.attachable);
     return { ...opened, servers };
   } catch (error) {
     await opened.harness.close();
@@ -74,10 +79,10 @@ export async function openHarnessWithServers(
 
 /** Opens the harness for the settings, without MCP servers. Throws UsageErrors and ToolscriptUsageErrors. */
 export async function openHarness(
-  given: Settings,
-  { approvals, onInternalError, kept, audit, coding = true, cabinet, more = [], engines }: HarnessSettings,
+  wanted: Settings,
+  { approvals, onInternalError, kept, audit, coding = true, cabinet, scripts, more = [], engines }: HarnessSettings,
 ): Promise<OpenHarness> {
-  const settings = withoutUnnamedWeb(cabinet === undefined ? withoutCabinet(given) : given);
+  const settings = withoutUnnamedWeb(cabinet === undefined ? withoutCabinet(wanted) : wanted);
   const documents = cabinet?.documents;
   try {
     const { codingTools, suggestRules } = await import('@toolscript/tools');
@@ -87,10 +92,11 @@ export async function openHarness(
       : [];
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env, documents) : [];
     const forThread = coding && cabinet !== undefined ? await openCabinetTools(cabinet) : [];
-    const all = [...forFolder, ...forThread, ...forWeb, ...more];
+    const given = [...forFolder, ...forThread, ...forWeb, ...more];
+    const all = settings.flow === undefined ? given : guardDestinations(given);
     checkWorkspaceTools(all, settings);
     const harness = createHarness({
-      tools: allowedTools(all, settings),
+      tools: allowedTools(all, settings).map((tool) => hookedTool(tool, settings)),
       expose: exposeAlso(
         settingsExposure(settings, [...forFolder, ...forThread], forWeb),
         allowedTools(more, settings),
@@ -103,9 +109,9 @@ export async function openHarness(
       ...(approvals === undefined ? {} : { approvals }),
       ...(onInternalError === undefined ? {} : { onInternalError }),
       ...(kept === undefined ? {} : { store: kept.store, suspensionKey: kept.suspensionKey }),
-      ...(audit === undefined ? {} : { audit }),
+      ...present({ audit, scripts }),
     });
-    return { harness, tools: () => harness.tools(), suggestRules };
+    return { harness, attachable: hookedHarness(harness, settings), tools: () => harness.tools(), suggestRules };
   } catch (error) {
     await engines.close();
     throw error;

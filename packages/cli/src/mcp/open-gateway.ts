@@ -1,9 +1,9 @@
 import { QuickJsPool, createCompiler, type Defined } from '@toolscript/core/internal';
 import type { Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
-import { RuleFolder } from '../approvals/workspace-rules.js';
+import { RuleFolder, WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { suspendingPolicy } from '../approvals/approvals.js';
+import { gatewayPolicy } from '../approvals/approvals.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
@@ -107,15 +107,28 @@ export async function makeGateway(
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
   const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
-  const rules = new RuleFolder(userFolder(process.env), settings.cwd);
-  const approvals = suspendingPolicy(settings, await rules.list(warn));
-  const { harness } = await openHarness(settings, { ...parts, approvals, kept, coding });
+  const folder = new RuleFolder(userFolder(process.env), settings.cwd);
+  const remembered = await folder.list(warn);
+  const rules = new WorkspaceRules(
+    settings.rules,
+    remembered.flatMap((one) => one.rules),
+    folder,
+  );
+  const approvals = gatewayPolicy(settings, rules);
+  const scripts = settings.runtime === 'quickjs' ? 'one-program' : 'separate';
+  const own = { ...parts, approvals, kept, coding, scripts } as const;
+  const { harness, attachable, tools, suggestRules } = await openHarness(settings, own);
+  rules.know(tools, suggestRules);
   const servers = await starting;
-  servers?.attach(harness);
+  servers?.attach(attachable);
   const folders = new ClientFolders(harness, settings, { warn, onTools: refresh.request });
   const gateway = createGateway({
     harness,
     howToDecide,
+    suggestRule: (call) => {
+      const [rule] = rules.suggest(call);
+      return rule && { covers: `${rule.covers} in this folder`, add: () => rules.remember(rule) };
+    },
     notices: () => [...ignored, ...(servers?.notices() ?? [])],
     ready: async () => servers?.ready(Math.max(0, waitsUntil - performance.now())),
     loadImage: await imageLoader(settings.cwd, servers),

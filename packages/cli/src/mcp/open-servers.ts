@@ -1,3 +1,4 @@
+import { present } from '@toolscript/core/internal';
 import type { McpEvent, McpOptions, McpServers, UntrustedTool } from '@toolscript/mcp';
 import { dataFolder, userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
@@ -10,7 +11,7 @@ import { readMcpConfiguration, type McpConfiguration } from './mcp-files.js';
 import { startedEntries } from './server-environment.js';
 import { refusalInside } from './workspace-servers.js';
 
-type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | 'packs' | 'workspaceTools'>;
+type ServerSettings = Pick<Settings, 'cwd' | 'flow' | 'mode' | 'mcpConfig' | 'expose' | 'packs' | 'workspaceTools'>;
 
 export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'> {
   readonly environment: Environment;
@@ -18,6 +19,8 @@ export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** Called after the tools for scripts have changed. */
   readonly onTools?: (() => void) | undefined;
+  /** See `Settings`. */
+  readonly flow?: 'destinations' | undefined;
   /** True: servers whose tools are known from an earlier start are started when they are needed. */
   readonly startsLater?: boolean | undefined;
   /** Called with the reason why the workspace's servers, or one of them, are not used. */
@@ -42,7 +45,7 @@ export async function openServers(
   };
   const user = userFolder(environment);
   const { servers } = await readMcpConfiguration({ user, workspace: settings.cwd, file: settings.mcpConfig, warn });
-  return connectServers(servers, settings.cwd, options);
+  return connectServers(servers, settings.cwd, { ...options, ...present({ flow: settings.flow }) });
 }
 
 /** Starts the given servers. Returns undefined if there are none. */
@@ -52,9 +55,10 @@ export async function connectServers(
   { environment, warn, onTools, onElicitation, startsLater, ...options }: OpenServersOptions,
 ): Promise<McpServers | undefined> {
   if (Object.keys(servers).length === 0) return undefined;
-  const { connectMcpServers, fileCatalogue, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
+  const { connectMcpServers, fileCatalogue, fileShapes, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
   const { entries, safeguards } = await prepareServers(servers, environment, workspace);
-  const { mcpCatalogueFolder, mcpLoginsFile } = dataFolder(environment);
+  const { mcpCatalogueFolder, mcpLoginsFile, mcpShapesFolder } = dataFolder(environment);
+  const catalogue = fileCatalogue(mcpCatalogueFolder);
   const known = await serversWithLogin(mcpLoginsFile);
   const logins = oauthFile({ path: mcpLoginsFile, redirectUrl: NO_REDIRECT, onRedirect: () => {} });
   const report = serverReporter(warn);
@@ -64,7 +68,8 @@ export async function connectServers(
       ...options,
       ...safeguards,
       ...(onElicitation === undefined ? {} : { onElicitation }),
-      ...(startsLater === true ? { catalogue: fileCatalogue(mcpCatalogueFolder) } : {}),
+      catalogue: startsLater === true ? catalogue : { ...catalogue, read: async () => undefined },
+      resultShapes: fileShapes(mcpShapesFolder),
       // Only `toolscript mcp login` registers this program at a server.
       authProvider: (server) => (known.has(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,

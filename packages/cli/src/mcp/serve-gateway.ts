@@ -5,9 +5,9 @@ import type { GatewayCaller, GatewayHttp } from '@toolscript/mcp';
 import type { McpRequestOptions } from '@toolscript/server';
 import { dataFolder } from '../configuration/locations.js';
 import { listenAt } from '../serve/listen.js';
-import { isLocalHost, serverAccess, type AccessFlags } from '../serve/server-access.js';
+import { isLocalHost, mayPrintToken, serverAccess, type AccessFlags } from '../serve/server-access.js';
 import { serverLog, type LogFlags } from '../serve/server-log.js';
-import { obtainServerToken } from '../serve/server-token.js';
+import { obtainServerToken, whereTokenIs } from '../serve/server-token.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -37,12 +37,21 @@ export async function serveGateway(
   try {
     const address = await listenAt(app, host, port, '--http');
     screen.line(gatewayUrl(address));
-    const secret = isLocalHost(address.address) ? token : 'KEY (create one: toolscript keys add NAME)';
-    screen.line(screen.style.dim(`Clients send: Authorization: Bearer ${secret}`));
+    for (const line of clientLines(address.address, screen, token)) screen.line(screen.style.dim(line));
     await ended;
   } finally {
     await app.close();
   }
+}
+
+/** The lines about the header that the clients of this machine, and of other machines, send. */
+function clientLines(address: string, screen: Screen, token: string): string[] {
+  const { tokenFile } = dataFolder(process.env);
+  const own = mayPrintToken(screen, address)
+    ? `Clients send: Authorization: Bearer ${token}`
+    : `The token for requests from this machine is ${whereTokenIs(tokenFile, process.env)}.`;
+  if (isLocalHost(address)) return [own];
+  return [own, 'Clients on other machines send a key: Authorization: Bearer KEY. Create one: toolscript keys add NAME'];
 }
 
 /** The gateway as a route of the server. The scopes of a caller's key decide what the caller may do. */
@@ -59,6 +68,8 @@ function gatewayCaller(caller: Caller): GatewayCaller {
   return {
     mayRun: hasScope(caller, 'run'),
     mayDecide: hasScope(caller, 'approve'),
+    // A rule applies to all users of the workspace.
+    mayRemember: hasScope(caller, 'admin'),
     ...(principal === undefined ? {} : { principal }),
   };
 }

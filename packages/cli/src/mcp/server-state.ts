@@ -33,7 +33,8 @@ export function toolCount({ tools }: Pick<McpServerStatus, 'tools'>): string {
 }
 
 function serverOffer(server: McpServerStatus): string {
-  const { version, protocolVersion } = server;
+  const { version, protocolVersion, supports } = server;
   const program = version === undefined ? 'connected' : `${version.name} ${version.version}`;
-  return `${program}, protocol ${protocolVersion ?? 'unknown'}, ${toolCount(server)}`;
+  const more = supports.length === 0 ? '' : `, supports ${supports.join(', ')}`;
+  return `${program}, protocol ${protocolVersion ?? 'unknown'}, ${toolCount(server)}${more}`;
 }

@@ -4,12 +4,23 @@ import type { EvalFlags } from '../commands/eval.js';
 import type { ResumeFlags } from '../commands/resume.js';
 import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
-import { collect, example, refuseMistypedCommand, type Settle } from './toolscript-command.js';
+import { OUTPUT_FORMATS, withOutputFormat } from './answer-formats.js';
+import { collect, example, givenOptions, refuseMistypedCommand, type Settle } from './toolscript-command.js';
 
 /** Starts the engines that run scripts, calls a command with them, and closes them. */
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
 
 export const SCRIPT = "the script's id, or a prefix of it (toolscript approvals lists the ids)";
+
+const EFFORTS: readonly NonNullable<ChatFlags['effort']>[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+];
 
 const WORKSPACE = 'the workspace: the folder that tools may access (default: this folder)';
 
@@ -21,11 +32,19 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
       'the task; the text of a pipe is added to the task, or is the task (- also means stdin); without a task, a conversation starts',
     )
     .description('Talk to a model; the word chat may be omitted')
-    .option('--agent <name>', 'the agent (default: the first one whose API key is set)')
-    .option('--model <name>', "the model, in place of the agent's own; scripted:FILE plays a scenario")
+    .option('--image <file>', 'an image for the prompt; may be repeated', collect)
+    .option('--file <file>', 'a PDF, or a WAV or MP3 recording, for the prompt; may be repeated', collect)
     .option('--continue', 'continue the last conversation about this workspace')
     .addOption(new Option('--thread <id>', 'continue this conversation').conflicts('continue'))
+    .addOption(
+      new Option(
+        '--background',
+        'answer the prompt in the background, and print the id of the run (toolscript runs lists the runs)',
+      ).conflicts(['json', 'print', 'outputFormat']),
+    )
+    .addOption(new Option('--announce-run').hideHelp())
     .option('--json', 'print one event a line, as JSON');
+  addAgentOptions(command);
   addAnswerOptions(command);
   command
     .addHelpText(
@@ -37,11 +56,15 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
         'toolscript chat --agent ollama --model qwen3-coder',
       ),
     )
-    .action(async (words: string[], flags: ChatFlags) => {
+    .action(async (words: string[], { background, ...flags }: ChatFlags & { background?: boolean | undefined }) => {
       refuseMistypedCommand(command);
+      if (background === true) {
+        const { chatInBackground } = await import('../commands/chat.js');
+        return settle(await chatInBackground(words, givenOptions(command, ['background'])));
+      }
       const status = await withEngines(async (engines) => {
         const { chat } = await import('../commands/chat.js');
-        return chat(words, flags, engines);
+        return chat(words, withOutputFormat(flags), engines);
       });
       settle(status);
     });
@@ -54,6 +77,7 @@ export function addRun(program: Command, settle: Settle, withEngines: WithEngine
     .argument('[file]', "a file with a model's answer, or - for stdin (which is also read when it is a pipe)")
     .description("Run the scripts in a model's answer")
     .option('--continue-on-error', 'run later scripts after one has failed')
+    .option('--one-program', 'let each script use the variables of the scripts before it')
     .option('--json', 'print one event a line, as JSON')
     .addHelpText(
       'after',
@@ -115,6 +139,7 @@ export function addResume(program: Command, settle: Settle, withEngines: WithEng
     .addOption(thenOption())
     .option('--agent <name>', 'for a script of a conversation: continue with another agent')
     .option('--model <name>', 'for a script of a conversation: continue with another model')
+    .addOption(effortOption())
     .option('--json', 'print the same as run or eval: one event a line, or the outcome');
   addAnswerOptions(command);
   command
@@ -162,6 +187,14 @@ export function addReplay(program: Command, settle: Settle, withEngines: WithEng
     });
 }
 
+/** Adds the options that choose the agent of a conversation. */
+export function addAgentOptions(command: Command): void {
+  command
+    .option('--agent <name>', 'the agent (default: the first one whose API key is set)')
+    .option('--model <name>', "the model, in place of the agent's own; scripted:FILE plays a scenario")
+    .addOption(effortOption());
+}
+
 function addLimitOption(command: Command): void {
   command.option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
 }
@@ -174,7 +207,7 @@ export function addExposureOptions(command: Command, workspace = WORKSPACE): voi
     .option('--mcp-config <file>', 'the MCP servers of this file, in place of your own and those of the workspace');
 }
 
-function addScriptOptions(command: Command): void {
+export function addScriptOptions(command: Command): void {
   command
     .addOption(
       new Option(
@@ -203,7 +236,7 @@ function resumeAction(settle: Settle, withEngines: WithEngines) {
   return async (id: string, flags: ResumeFlags): Promise<void> => {
     const status = await withEngines(async (engines) => {
       const { resumeScript } = await import('../commands/resume.js');
-      return resumeScript(id, flags, engines);
+      return resumeScript(id, withOutputFormat(flags), engines);
     });
     settle(status);
   };
@@ -223,7 +256,15 @@ function addAnswerOptions(command: Command): void {
       '--output-schema <file>',
       'require a final answer in JSON that is valid for this JSON Schema; print only the answer',
     )
-    .option('-o, --output <file>', 'write the final answer to this file; an existing file is replaced');
+    .option('-o, --output <file>', 'write the final answer to this file; an existing file is replaced')
+    .addOption(
+      new Option(
+        '--output-format <format>',
+        'text, json: one object with the result, or stream-json: the same as --json (default: text)',
+      )
+        .choices(OUTPUT_FORMATS)
+        .conflicts(['json', 'print']),
+    );
 }
 
 function addSandboxOptions(command: Command): void {
@@ -235,6 +276,12 @@ function addSandboxOptions(command: Command): void {
         'off runs the programs of exec without the OS sandbox, with your permissions (default: on)',
       ).choices(['on', 'off']),
     );
+}
+
+function effortOption(): Option {
+  return new Option('--effort <level>', "how much the model reasons, in place of the agent's own setting").choices(
+    EFFORTS,
+  );
 }
 
 function splitNames(value: string, before: string[] | undefined): string[] {

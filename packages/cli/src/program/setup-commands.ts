@@ -1,7 +1,9 @@
-import { Option, type Command } from 'commander';
+import { Argument, Option, type Command } from 'commander';
+import type { ConnectFlags } from '../commands/connect.js';
 import type { RulesFlags } from '../commands/rules.js';
 import type { ToolsFlags } from '../commands/tools.js';
 import type { TrustFolderFlags } from '../commands/trust.js';
+import { PROVIDERS, type ProviderSlug } from '../configuration/provider-keys.js';
 import { addExposureOptions } from './script-commands.js';
 import { example, type Settle } from './toolscript-command.js';
 
@@ -17,6 +19,22 @@ export function addTools(program: Command, settle: Settle): void {
       settle(await listTools(flags));
     });
   addExposureOptions(command);
+}
+
+export function addConnect(program: Command, settle: Settle): void {
+  program
+    .command('connect')
+    .addArgument(
+      new Argument('[provider]', 'the provider of a model (default: list them)').choices(Object.keys(PROVIDERS)),
+    )
+    .description("Test and store a provider's API key, read from stdin or the terminal")
+    .option('--remove', 'remove the stored key')
+    .option('--no-test', 'store the key without a request to the provider')
+    .addHelpText('after', example('toolscript connect anthropic', 'toolscript connect openai < openai.key'))
+    .action(async (provider: ProviderSlug | undefined, flags: ConnectFlags) => {
+      const { connect } = await import('../commands/connect.js');
+      settle(await connect(provider, flags));
+    });
 }
 
 export function addDoctor(program: Command, settle: Settle): void {

@@ -2,12 +2,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListFlags } from '../commands/approvals.js';
 import type { DecideFlags } from '../commands/decide.js';
 import type { UndoFlags } from '../commands/undo.js';
+import type { RunsFlags } from '../commands/runs.js';
 import type { ExportFlags, ThreadsFlags } from '../commands/threads.js';
 import { SCRIPT } from './script-commands.js';
 import type { SnippetsFlags } from '../commands/snippets.js';
 import { example, type Settle } from './toolscript-command.js';
 
 const SNIPPET = "the script's name (toolscript snippets lists the names)";
+const RUN = "the run's id, or a prefix of it (toolscript runs lists the ids)";
 const CONVERSATION = "the conversation's id, or a prefix of it (toolscript threads lists the ids)";
 
 export function addThreads(program: Command, settle: Settle): void {
@@ -50,6 +52,35 @@ export function addThreads(program: Command, settle: Settle): void {
     .argument('<ids...>', "the conversations' ids, or prefixes of them (toolscript threads lists the ids)")
     .description('Delete conversations with all their messages')
     .action(async (ids: string[]) => settle(await (await threadCommands()).deleteThreads(ids)));
+}
+
+export function addRuns(program: Command, settle: Settle): void {
+  const runs = program
+    .command('runs')
+    .description('Show the runs that work, wait or are queued; watch or stop them')
+    .option('--all', 'show also runs that have ended')
+    .option('--json', 'print the runs, or the events of a run, as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript "fix the failing tests" --background',
+        'toolscript runs attach run_abc',
+        'toolscript runs stop run_abc',
+      ),
+    )
+    .action(async (flags: RunsFlags) => settle(await (await runCommands()).listRuns(flags)));
+  runs
+    .command('attach')
+    .argument('<id>', RUN)
+    .description('Show a run from its beginning until it ends or waits; Ctrl-C leaves it')
+    .action(async (id: string, _flags: object, command: Command) =>
+      settle(await (await runCommands()).attachToRun(id, command.optsWithGlobals())),
+    );
+  runs
+    .command('stop')
+    .argument('<ids...>', "the runs' ids, or prefixes of them (toolscript runs lists the ids)")
+    .description('Cancel runs; what they have done stays')
+    .action(async (ids: string[]) => settle(await (await runCommands()).stopRuns(ids)));
 }
 
 export function addSnippets(program: Command, settle: Settle): void {
@@ -163,6 +194,10 @@ export function addUndo(program: Command, settle: Settle): void {
 
 function snippetCommands() {
   return import('../commands/snippets.js');
+}
+
+function runCommands() {
+  return import('../commands/runs.js');
 }
 
 function threadCommands() {

@@ -46,6 +46,17 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
+/** The options of the command line, as they can be given to another process, except these. */
+export function givenOptions(command: Command, except: readonly string[]): string[] {
+  return command.options.flatMap((option) => {
+    const name = option.attributeName();
+    if (except.includes(name) || command.getOptionValueSource(name) !== 'cli') return [];
+    const value: unknown = command.getOptionValue(name);
+    const flag = optionFlag(option);
+    return value === true ? [flag] : [value].flat().flatMap((one) => [flag, String(one)]);
+  });
+}
+
 /** Throws a UsageError if a prompt of one word is similar to the name of a command: the word is probably mistyped. */
 export function refuseMistypedCommand(chat: Command): void {
   const sentence = chat.args.length === 1 ? mistypedCommand(chat) : undefined;

@@ -1,6 +1,7 @@
 import type { Harness } from '@toolscript/core';
 import { keyVariable, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
-import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import { optionsCapability } from '@toolscript/core/internal';
+import { ToolscriptUsageError, type ScriptCapability } from '@toolscript/core/protocol';
 import type { LoadImage } from '@toolscript/core/history';
 import type { McpServers } from '@toolscript/mcp';
 import {
@@ -14,6 +15,7 @@ import {
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { chooseAgent, agentSettings } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
+import { withProjectInstructions } from '../agents/project-instructions.js';
 import { openSubAgents } from '../agents/sub-agents.js';
 import type { RememberedRule, RuleFolder } from '../approvals/workspace-rules.js';
 import { suspendingPolicy } from '../approvals/approvals.js';
@@ -43,20 +45,27 @@ interface OpenedAgentHarness {
 }
 
 /**
- * The agents of the user and of the workspace, and the demo agent. Agent files are read again for each request. Each
+ * The agents of the user and of the workspace, and the demo agent while no agent has its API key. Agent files are read again for each request. Each
  * set of settings has a separate harness, so that a run continues with the harness that it started with.
  */
 export class AgentFolder implements AgentDirectory {
   readonly #options: AgentFolderOptions;
   readonly #harnesses = new Map<string, Promise<OpenedAgentHarness>>();
+  #known: ScriptCapability | undefined;
 
   constructor(options: AgentFolderOptions) {
     this.#options = options;
   }
 
   async list(): Promise<readonly ServedAgent[]> {
-    const agents = await this.#read(undefined);
-    return [...[...agents.values()].map((found) => this.#servedAgent(found)), this.#options.demo];
+    const agents = [...(await this.#read(undefined)).values()];
+    const served = agents.map((found) => this.#servedAgent(found));
+    return agents.some(hasKey) ? served : [...served, this.#options.demo];
+  }
+
+  async all(): Promise<readonly ServedAgent[]> {
+    const { demo } = this.#options;
+    return [...(await this.list()).filter((served) => served !== demo), demo];
   }
 
   /** Finds an agent. Default: the configured agent, or the first one whose API key is set, or the demo agent. */
@@ -84,8 +93,16 @@ export class AgentFolder implements AgentDirectory {
     return {
       config,
       ...(problem === undefined ? {} : { problem }),
+      capability: this.#capability(),
       open: (choices) => this.#orRefuse(() => this.#open(found, choices)),
     };
+  }
+
+  #capability(): ScriptCapability {
+    const { settings, engines, parts } = this.#options;
+    const runtime = settings.runtime === 'quickjs' ? engines.runtime : settings.runtime;
+    this.#known ??= optionsCapability({ suspensionKey: parts.kept?.suspensionKey, runtime });
+    return this.#known;
   }
 
   async #orRefuse<Value>(open: () => Promise<Value>): Promise<Value> {
@@ -103,7 +120,8 @@ export class AgentFolder implements AgentDirectory {
     const own = agentSettings(settings, chosen, warn);
     const provider = await openModel(chosen, process.env);
     const { harness, subAgents } = await this.#harness(own, chosen.agent, expose);
-    const agent: AgentConfig = { ...chosen.agent, mode: own.mode, limits: {} };
+    const { agent: instructed } = await withProjectInstructions(chosen.agent, process.env, settings.cwd, warn);
+    const agent: AgentConfig = { ...instructed, mode: own.mode, limits: {} };
     return { agent, provider, harness, subAgents, loadImage, context: { workingDirectory: settings.cwd } };
   }
 
@@ -123,7 +141,7 @@ export class AgentFolder implements AgentDirectory {
     const remembered = await this.#options.rules.list(this.#options.warn);
     const own = agent.agents === undefined ? undefined : [agent.slug, agent.agents, agent.provider];
     const rules = remembered.map((one) => one.rules);
-    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools, rules, own]);
+    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools, rules, own, agent.scripts]);
     const found = this.#harnesses.get(key);
     if (found !== undefined) return found;
     const opening = this.#make(settings, agent, remembered);
@@ -140,9 +158,15 @@ export class AgentFolder implements AgentDirectory {
     const { engines, parts, servers, warn } = this.#options;
     const subAgents = await openSubAgents(agent, { settings, cabinet: parts.cabinet, warn, waitsForDecisions: true });
     const approvals = suspendingPolicy(settings, remembered);
-    const shared = { ...parts, approvals, engines: sharedEngines(engines), more: subAgents?.tools };
-    const { harness } = await openHarness(settings, shared);
-    servers?.attach(harness);
+    const shared = {
+      ...parts,
+      approvals,
+      engines: sharedEngines(engines),
+      more: subAgents?.tools,
+      scripts: agent.scripts,
+    };
+    const { harness, attachable } = await openHarness(settings, shared);
+    servers?.attach(attachable);
     return { harness, subAgents };
   }
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { AuthOptions } from '@toolscript/server';
 import { isActive, isLoopback, KnownOrigins, type ApiKeyStore } from '@toolscript/server/access';
 import { visibleLine } from '../terminal/untrusted.js';
+import type { Screen } from '../terminal/screen.js';
 import { throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
@@ -42,6 +43,16 @@ function checkNames(hosts: readonly string[], origins: readonly string[], proxie
 /** Whether only this machine can reach a server that listens on this host. */
 export function isLocalHost(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || isLoopback(host);
+}
+
+/**
+ * Whether a server at this address may print its token. Output that is not a terminal is often a log, and the log of a
+ * server for other machines has other readers.
+ */
+export function mayPrintToken({ isTerminal }: Pick<Screen, 'isTerminal'>, address: string): boolean {
+  // defence: token-stays-out-of-logs
+  const isShown = isTerminal || isLocalHost(address);
+  return isShown;
 }
 
 async function demandKey(keys: ApiKeyStore, host: string): Promise<void> {

@@ -70,6 +70,7 @@ class ScriptStore implements HarnessStore {
   readonly claim: Claims;
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
+  readonly heaps: HarnessStore['heaps'];
   readonly isFlushed: HarnessStore['isFlushed'];
   readonly probe: HarnessStore['probe'];
   readonly #heldScripts = new Map<string, number>();
@@ -82,6 +83,7 @@ class ScriptStore implements HarnessStore {
   constructor(store: HarnessStore, { origins, origin, changes }: ScriptStoreParts) {
     this.#origin = origin;
     this.images = store.images;
+    this.heaps = store.heaps;
     this.isFlushed = store.isFlushed;
     this.probe = store.probe?.bind(store);
     this.claim = {

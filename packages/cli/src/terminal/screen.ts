@@ -1,4 +1,5 @@
-import { cutToWidth } from './width.js';
+import { visibleLine } from './untrusted.js';
+import { cutToWidth, endOfWidth } from './width.js';
 
 /** The members of a stream that a screen uses. */
 export interface OutputStream {
@@ -25,8 +26,11 @@ export class Screen {
   readonly #drawsLiveLine: boolean;
   #atLineStart = true;
   #live = '';
+  #typed = '';
   #isDrawn = false;
   #heldWrites: (() => void)[] | undefined;
+  /** Called after a question has released the screen. */
+  onRelease: (() => void) | undefined;
 
   constructor(out: OutputStream, err: OutputStream, environment: Environment) {
     this.#out = out;
@@ -80,9 +84,24 @@ export class Screen {
   /** Writes a line to stderr that begins with the name of this program. */
   readonly notice = (message: string): void => this.warn(`toolscript: ${message}`);
 
+  /** True while a question is open. */
+  get isHeld(): boolean {
+    return this.#heldWrites !== undefined;
+  }
+
   /** Sets the line that a terminal shows below all other output. */
   setLive(text: string): void {
     this.#live = text;
+    this.#redraw();
+  }
+
+  /** Sets the text that the user types meanwhile. A terminal shows its end in place of the live line. */
+  setTyped(text: string): void {
+    this.#typed = text.replaceAll('\n', ' ');
+    this.#redraw();
+  }
+
+  #redraw(): void {
     if (this.#heldWrites !== undefined) return;
     this.#erase();
     this.#draw();
@@ -100,11 +119,13 @@ export class Screen {
     this.#heldWrites = undefined;
     for (const write of held) write();
     this.#draw();
+    this.onRelease?.();
   }
 
   #draw(): void {
-    if (!this.#drawsLiveLine || this.#live === '' || !this.#atLineStart) return;
-    this.#out.write(this.style.dim(cutToWidth(this.#live, this.columns)));
+    const line = this.#typed === '' ? this.#live : `› ${endOfWidth(visibleLine(this.#typed), this.columns - 3)}`;
+    if (!this.#drawsLiveLine || line === '' || !this.#atLineStart) return;
+    this.#out.write(this.#typed === '' ? this.style.dim(cutToWidth(line, this.columns)) : line);
     this.#isDrawn = true;
   }
 

@@ -29,3 +29,15 @@ export function cutToWidth(line: string, columns: number): string {
 function restFits(rest: string, columns: number): boolean {
   return rest.length === 1 && !WIDE.test(rest) && columns >= 1;
 }
+
+/** The end of a line without hidden characters, at most `columns` of a terminal wide. */
+export function endOfWidth(line: string, columns: number): string {
+  const characters = Array.from(line);
+  let used = 0;
+  let from = characters.length;
+  while (from > 0 && used + characterWidth(characters[from - 1]!) <= columns) {
+    from -= 1;
+    used += characterWidth(characters[from]!);
+  }
+  return characters.slice(from).join('');
+}

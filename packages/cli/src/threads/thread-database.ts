@@ -27,7 +27,10 @@ export class ThreadDatabase {
   readonly log: EventLog;
   readonly #database: OpenDatabase;
 
-  private constructor(database: OpenDatabase) {
+  private constructor(
+    database: OpenDatabase,
+    readonly scriptsFolder: string,
+  ) {
     this.stores = database.stores;
     this.log = database.log;
     this.#database = database;
@@ -37,8 +40,9 @@ export class ThreadDatabase {
   static async open(environment: Environment): Promise<ThreadDatabase> {
     // The worker thread of the database cannot start without a current folder.
     currentFolder();
-    const { databaseFile } = dataFolder(environment);
-    return new ThreadDatabase(await throughStore(openSealedDatabase(`libsql:${databaseFile}`, environment)));
+    const { databaseFile, scriptsFolder } = dataFolder(environment);
+    const database = await throughStore(openSealedDatabase(`libsql:${databaseFile}`, environment));
+    return new ThreadDatabase(database, scriptsFolder);
   }
 
   /** The threads, the most recently changed one first. */
@@ -93,6 +97,8 @@ export class ThreadDatabase {
 
   async #delete(threadId: string): Promise<void> {
     for (const runId of await this.stores.threads.delete(threadId)) await this.log.delete(runId);
+    const { fileStore } = await import('@toolscript/core');
+    await fileStore(this.scriptsFolder).heaps?.deleteThread(threadId);
   }
 }
 

@@ -125,18 +125,19 @@ function undoReport(
     files: [...files.files],
     conflicts: [...files.conflicts],
     notUndoable: [...files.notUndoable],
-    calls: calls.filter(({ status }) => status === 'revertible').map(shownCall),
+    calls: calls.filter(({ status }) => status === 'revertible').map((call) => shownCall(call, plan)),
     notUndone: calls
       .filter(
         ({ status, tool }) =>
           status !== 'revertible' && status !== 'reverted' && !(isRecorded && RECORDING.includes(tool)),
       )
-      .map(shownCall),
+      .map((call) => shownCall(call, plan)),
   };
 }
 
-function shownCall({ callId, tool, line, reason }: RevertibleCall) {
-  const why = COMMANDS.includes(tool) ? 'the files that its program changed are not recorded' : reason;
+function shownCall({ callId, tool, line, reason }: RevertibleCall, { gaps = [] }: Pick<UndoRefusal, 'gaps'>) {
+  const gap = gaps.find((one) => one.callId === callId)?.reason;
+  const why = gap ?? (COMMANDS.includes(tool) ? 'the files that its program changed are not recorded' : reason);
   return { callId, tool, ...(line === undefined ? {} : { line }), ...(why === undefined ? {} : { reason: why }) };
 }
 

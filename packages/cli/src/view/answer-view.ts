@@ -295,6 +295,7 @@ function wholeText(item: OutputItem): string {
   return item.type === 'function_call' ? item.arguments : '';
 }
 
-function retryLine({ message, delay_ms: delayMs }: Extract<Payload, { type: 'request_retry' }>): string {
+function retryLine({ message, delay_ms: delayMs, model }: Extract<Payload, { type: 'request_retry' }>): string {
+  if (model !== undefined) return `The model did not answer: ${message}`;
   return `The model did not answer: ${message} The next attempt follows in ${Math.ceil(delayMs / 1000)} s.`;
 }

@@ -1,5 +1,4 @@
-import { billedTokens, usageCost, type AgentConfig } from '@toolscript/core/agent';
-import { withModelFacts } from '@toolscript/core/internal';
+import { billedTokens } from '@toolscript/core/agent';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -12,18 +11,43 @@ export interface RunFigures {
   readonly answers: number;
   readonly durationMs: number;
   readonly usage: Usage | undefined;
+  /** In US dollars; undefined without prices. */
+  readonly cost: number | undefined;
 }
 
 /** Returns a line such as `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s`. */
-export function figuresLine({ answers, durationMs, usage }: RunFigures, agent: AgentConfig, style: Style): string {
-  const { prices } = withModelFacts(agent, agent.provider?.model);
+export function figuresLine({ answers, durationMs, usage, cost }: RunFigures, style: Style): string {
   const parts = [
     countWithNoun(answers, 'answer'),
     ...(usage === undefined ? [] : usageParts(usage)),
-    ...(usage === undefined || prices === undefined ? [] : [dollars(usageCost(usage, prices))]),
+    ...(cost === undefined ? [] : [dollars(cost)]),
     shortDuration(durationMs),
   ];
   return style.dim(parts.join(' · '));
+}
+
+/** The figures of two pieces of work together. */
+export function addFigures(one: RunFigures, other: RunFigures): RunFigures {
+  return {
+    answers: one.answers + other.answers,
+    durationMs: one.durationMs + other.durationMs,
+    usage: addUsages(one.usage, other.usage),
+    cost: one.cost === undefined && other.cost === undefined ? undefined : (one.cost ?? 0) + (other.cost ?? 0),
+  };
+}
+
+function addUsages(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const [left, right] = [billedTokens(one), billedTokens(other)];
+  return {
+    input_tokens: inputTokens(left) + inputTokens(right),
+    cache_read_tokens: left.cacheRead + right.cacheRead,
+    output_tokens: left.output + right.output,
+  };
+}
+
+function inputTokens({ fresh, cacheRead, cacheWrite }: ReturnType<typeof billedTokens>): number {
+  return fresh + cacheRead + cacheWrite;
 }
 
 function usageParts(usage: Usage): string[] {

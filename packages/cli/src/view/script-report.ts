@@ -221,13 +221,13 @@ export function workPlanLines({ tool, status, input }: Operation, style: Style):
   return left > 0 ? [...lines, `    ${style.dim(`… ${countWithNoun(left, 'more step')}`)}`] : lines;
 }
 
-interface Step {
+export interface Step {
   readonly step: string;
   readonly status: 'pending' | 'in_progress' | 'completed';
 }
 
 /** The steps of a plan; none for other arguments, because a host's own `updatePlan` may take other arguments. */
-function planSteps(input: unknown): readonly Step[] {
+export function planSteps(input: unknown): readonly Step[] {
   const plan: unknown = (input as { plan?: unknown } | null | undefined)?.plan;
   return Array.isArray(plan) && plan.every(isStep) ? plan : [];
 }

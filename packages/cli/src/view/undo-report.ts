@@ -13,14 +13,22 @@ const CHANGES: Readonly<Record<File['change'], string>> = {
   delete: 'remove',
 };
 
-/** The lines about the planned changes, with the diff of each file if the report contains it. */
-export function undoLines(report: UndoReport, style: Style): string[] {
+/**
+ * The lines about the planned changes, with the diff of each file if the report contains it. A diff with more lines than
+ * `maxDiffLines` is shortened.
+ */
+export function undoLines(report: UndoReport, style: Style, maxDiffLines = Infinity): string[] {
   const { direction, files, calls, refusal } = report;
   if (refusal !== undefined) return leftLines(report, style);
+  if (files.length === 0 && calls.length === 0)
+    return [
+      `There is nothing to ${direction} of ${report.scriptId}: its files are as they were.`,
+      ...leftLines(report, style),
+    ];
   const verb = direction === 'undo' ? 'Undo' : 'Redo';
   return [
     style.bold(`${verb}: ${countText(report)}`),
-    ...files.flatMap((file) => fileLines(file, style)),
+    ...files.flatMap((file) => fileLines(file, style, maxDiffLines)),
     ...calls.map((call) => `  undo     ${callText(call)}`),
     ...leftLines(report, style),
   ];
@@ -41,9 +49,13 @@ function countText({ scriptId, files, calls }: UndoReport): string {
   return `${count.join(', ')} of ${scriptId}`;
 }
 
-function fileLines({ path, change, diff }: File, style: Style): string[] {
+function fileLines({ path, change, diff }: File, style: Style, maxDiffLines: number): string[] {
   const line = `  ${CHANGES[change].padEnd(8)} ${visibleLine(path)}`;
-  return diff === undefined ? [line] : [line, colouredDiff(visible(diff.trimEnd()), style), ''];
+  if (diff === undefined) return [line];
+  const lines = visible(diff.trimEnd()).split('\n');
+  const more = lines.length - maxDiffLines;
+  const rest = more > 0 ? [style.dim(`… ${countWithNoun(more, 'more line')}: undo --dry-run shows all`)] : [];
+  return [line, colouredDiff(lines.slice(0, maxDiffLines).join('\n'), style), ...rest, ''];
 }
 
 function leftLines({ conflicts, notUndoable, notUndone }: UndoReport, style: Style): string[] {

@@ -94,7 +94,7 @@ await tools.exec({ command: ['true'] });`;
       [PROMPT, 'n\r'],
     ]);
     // Each call asks when its preview has been made.
-    const isFirstA = shown.indexOf('write a.txt') < shown.indexOf('write b.txt');
+    const isFirstA = shown.indexOf('Create a.txt') < shown.indexOf('Create b.txt');
     const statuses = isFirstA ? '["fulfilled","rejected"]' : '["rejected","fulfilled"]';
     expect(shown.replaceAll(/\s/gu, '')).toContain(statuses);
     expect([existsSync(join(folder, 'a.txt')), existsSync(join(folder, 'b.txt'))]).toEqual([isFirstA, !isFirstA]);
@@ -141,10 +141,10 @@ await tools.exec({ command: ['true'] });`;
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
   });
 
-  it('is left for later at Ctrl-C, and with s', async () => {
+  it('is left for later at Ctrl-C, and with l', async () => {
     for (const [key, expected] of [
       ['\x03', 130],
-      ['s', 3],
+      ['l', 3],
     ] as const) {
       const folder = newFolder();
       const { status, shown } = await atTerminal(command(folder, WRITE), [[PROMPT, key]]);
@@ -262,7 +262,8 @@ describe('pressed keys', () => {
     ['w', 'workspace'],
     ['p', 'plan'],
     ['e', 'edit'],
-    ['s', 'suspend'],
+    ['s', 'session'],
+    ['l', 'suspend'],
     ['v', 'view'],
     ['?', 'help'],
     ['\x03', 'interrupt'],

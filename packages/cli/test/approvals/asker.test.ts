@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Asker, type UserAnswer, type AskerOptions } from '#cli/approvals/asker.js';
 import { readAfterGuard } from '#cli/approvals/guarded-keys.js';
+import { PermissionMode } from '#cli/approvals/permission-mode.js';
 import type { QuestionTerminal } from '#cli/approvals/question-terminal.js';
 import type { WorkspaceRules } from '#cli/approvals/workspace-rules.js';
 import { Screen } from '#cli/terminal/screen.js';
@@ -71,6 +72,8 @@ class SimulatedUser {
     this.#asker = new Asker(this.#terminal, {
       screen: new Screen(stream, stream, {}),
       rules,
+      notify: 'off',
+      mode: new PermissionMode(),
       validateInput: () => undefined,
       suspendAfterMs: undefined,
       interrupt: () => undefined,
@@ -119,7 +122,7 @@ class SimulatedUser {
 }
 
 const ARROW = '\x1b[A';
-const LETTERS = ['y', 'n', 'a', 'p', 's', 'v', '?', 'w', 'q', 'x', 'yes', '\r', '\x1b', ARROW, ' '];
+const LETTERS = ['y', 'n', 'a', 'p', 's', 'l', 'v', '?', 'w', 'q', 'x', 'yes', '\r', '\x1b', ARROW, ' '];
 
 type Step = (user: SimulatedUser) => Promise<void>;
 
@@ -159,7 +162,7 @@ function isMeant({ id, at, answered }: Answer, { meant }: SimulatedUser): boolea
   const decision = typeof answered === 'string' ? answered : answered.decision;
   const keys = meant.filter((one) => one.id === id && one.at <= at);
   const has = (wanted: readonly string[], when = at) => keys.some((one) => wanted.includes(one.key) && one.at === when);
-  if (decision === 'suspend') return has(['s']);
+  if (decision === 'suspend') return has(['l']);
   if (decision === 'approve') return has(['y', 'yes', 'a']);
   return has(['\r', '\x1b', ' ']) || keys.some((one) => one.key === 'n');
 }

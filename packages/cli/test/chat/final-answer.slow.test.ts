@@ -8,7 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Scene, script, text, type Turn } from './scene.js';
 
@@ -83,6 +83,23 @@ describe('the final answer', () => {
     const turns = [script('console.log("loud"); return 1', 'I look.'), text('It is **one**.')];
     const { status, stdout, stderr } = await scene.chat('Go.', turns, ['--print']);
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'It is **one**.\n', stderr: '' });
+  });
+
+  it('is the value of a script if the agent finishes with one', async () => {
+    const scene = new AnswerScene();
+    const file = scene.ownFile('agents/finisher.json');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify({ slug: 'finisher', finish: 'script' }));
+    const turns = [script('return { n: 4 }', 'I look.'), text('Never.')];
+    const { status, stdout, stderr } = await scene.chat('Go.', turns, [
+      '--print',
+      '-o',
+      scene.file,
+      '--agent',
+      'finisher',
+    ]);
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '{"n":4}\n', stderr: '' });
+    expect(readFileSync(scene.file, 'utf8')).toBe('{"n":4}\n');
   });
 
   it('is missing, with the reason on stderr, if the run does not complete', async () => {

@@ -82,6 +82,19 @@ describe('toolscript run --json', () => {
     expect(order.slice(2, 6)).toEqual(['script_execution', 'listDir', 'log', 'script_execution_output']);
   });
 
+  it('lets a script use the variables of the scripts before it, with --one-program alone', async () => {
+    const cwd = folderWithFile();
+    const answer = script('const rows = [1, 2, 3];\nreturn rows.length') + script('return typeof rows');
+    for (const [flags, kind] of [
+      [['--one-program'], 'object'],
+      [[], 'undefined'],
+    ] as const) {
+      const { stdout } = await toolscript(['run', '-', '--cwd', cwd, '--json', ...flags], { stdin: answer });
+      const outputs = finalItems(parseEvents(stdout)).filter(({ type }) => type === 'script_execution_output');
+      expect(outputs).toMatchObject([{ result: 3 }, { result: kind }]);
+    }
+  });
+
   it('prints nothing on stdout if the input is wrong', async () => {
     const { status, stdout, stderr } = await toolscript(['run', '-', '--json'], { stdin: Buffer.from([0x61, 0xff]) });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -199,7 +212,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
   it('ends without a message when its reader has gone', async () => {
     const cwd = folderWithFile();
     const many = script("for (let i = 0; i < 150; i++) console.log('line', i, 'x'.repeat(1500));");
-    const command = `"$0" "$1" run - --cwd "$2" --limit logRatePerSec=1000 --limit maxLogBytes=9000000 | head -n 1`;
+    const command = `"$0" "$1" run - --cwd "$2" --limit maxLogBytes=9000000 | head -n 1`;
     const { status, stdout, stderr } = await finished(
       start('sh', ['-c', command, process.execPath, PROGRAM, cwd], { stdin: many.repeat(3) }),
     );

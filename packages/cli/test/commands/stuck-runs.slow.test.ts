@@ -18,11 +18,14 @@ it('toolscript admin run lists parked runs with the reason, and resumes all that
   expect(await admin('resume', runId, 'run_other')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining(
-      'run_other is not a parked run. To list the parked runs: toolscript admin run list',
+      'run_other is not a parked run. To list the stuck runs and their reasons: toolscript admin run list',
     ),
   });
   expect((await stores.runs.get(runId))?.state).toBe('suspended');
   expect((await admin('resume', runId)).stdout).toBe(`${runId} is queued again.\n`);
   expect((await stores.runs.get(runId))?.state).toBe('queued');
+  // No server runs on this store.
+  const { runs } = JSON.parse(`{"runs":${(await admin('list', '--json')).stdout}}`);
+  expect(runs).toMatchObject([{ runId, reason: expect.stringMatching(/^No worker is running\./u) }]);
   await stores.close();
 });

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Place } from '../support/place.js';
@@ -61,10 +62,37 @@ describe('toolscript undo', () => {
     expect(existsSync(join(place.workspace, 'by-exec.txt'))).toBe(true);
   });
 
+  it('reverts the changes of a command in a git workspace, and names the rest', async () => {
+    const place = new Place();
+    execFileSync('git', ['init', '-q'], { cwd: place.workspace });
+    writeFileSync(join(place.workspace, 'a.txt'), 'old\n');
+    const source = `return (await tools.exec({ command: ['sh', '-c', 'echo new > a.txt; echo b > b.txt'] })).exitCode`;
+    const ran = await place.run(['eval', '-e', source, '--approve', 'auto', '--exec-sandbox', 'off']);
+    expect(ran).toMatchObject({ status: 0 });
+    const { status, stdout } = await place.run(['undo', '--yes']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('change   a.txt\n  remove   b.txt');
+    expect(stdout).toContain(
+      'exec (line 1): files that git ignores, and effects outside of the workspace, are not recorded',
+    );
+    expect(readFileSync(join(place.workspace, 'a.txt'), 'utf8')).toBe('old\n');
+    expect(existsSync(join(place.workspace, 'b.txt'))).toBe(false);
+  });
+
+  it('offers nothing if the files are as they were', async () => {
+    const { place, scriptId } = await changed();
+    writeFileSync(join(place.workspace, 'a.txt'), 'old');
+    rmSync(join(place.workspace, 'made'), { recursive: true });
+    const { status, stdout } = await place.run(['undo']);
+    expect(status).toBe(0);
+    expect(stdout).toBe(`There is nothing to undo of ${scriptId}: its files are as they were.\n`);
+  });
+
   it('asks at a terminal, and needs --yes without one', async () => {
     const { place, text } = await changed();
-    const { status, stderr } = await place.run(['undo']);
+    const { status, stdout, stderr } = await place.run(['undo']);
     expect(status).toBe(2);
+    expect(stdout).toMatch(/-new\n[\s\S]*\+old/);
     expect(stderr).toContain(
       'There is no terminal for the question. Look at the changes with --dry-run, then add --yes.',
     );

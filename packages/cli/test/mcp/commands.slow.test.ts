@@ -34,7 +34,9 @@ describe('toolscript mcp add', () => {
 
     const tested = await place.run(['mcp', 'test']);
     expect(tested.status).toBe(1);
-    expect(tested.stdout).toMatch(/✓ memory {2}memory-server \S+, protocol \S+, 9 tools\n {4}tools\.mcp\.memory\./u);
+    expect(tested.stdout).toMatch(
+      /✓ memory {2}memory-server \S+, protocol \S+, 9 tools, supports resources, resource subscriptions\n {4}tools\.mcp\.memory\./u,
+    );
     expect(tested.stdout).toContain('✗ docs  The MCP server "docs" at http://127.0.0.1:9/mcp could not be reached');
     expect((await place.run(['mcp', 'test', 'memory'])).status).toBe(0);
     expect(JSON.parse((await place.run(['mcp', 'test', 'memory', '--json'])).stdout)).toMatchObject([

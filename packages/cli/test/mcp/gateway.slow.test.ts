@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -56,19 +56,35 @@ function placeWithMail(): McpPlace {
 
 /** A gateway over HTTP, ended with the test. */
 async function listening(place: McpPlace, ...flags: string[]): Promise<{ url: URL; token: string }> {
+  const [first, second] = await firstLines(place, 2, '127.0.0.1:0', ...flags);
+  const [, token = ''] = /^Clients send: Authorization: Bearer (\S+)$/u.exec(second!) ?? [];
+  return { url: new URL(first!), token };
+}
+
+/** The first lines of output of a gateway over HTTP. */
+async function firstLines(place: McpPlace, count: number, address: string, ...flags: string[]): Promise<string[]> {
   const options = { cwd: place.workspace, env: place.env };
-  const child = start(process.execPath, [PROGRAM, 'mcp', '--http', '127.0.0.1:0', ...flags], options);
+  const child = start(process.execPath, [PROGRAM, 'mcp', '--http', address, ...flags], options);
   onTestFinished(async () => {
     const closed = once(child, 'close');
     child.kill();
     expect((await closed)[0]).toBe(0);
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const url = new URL((await lines.next()).value as string);
-  const [, token = ''] =
-    /^Clients send: Authorization: Bearer (\S+)$/u.exec((await lines.next()).value as string) ?? [];
-  return { url, token };
+  const read: string[] = [];
+  while (read.length < count) read.push((await lines.next()).value as string);
+  return read;
 }
+
+it('a gateway for other machines prints no token where the output is not a terminal, and names its file', async () => {
+  const place = placeWithMail();
+  expect((await place.run(['keys', 'add', 'ci'])).status).toBe(0);
+  const lines = await firstLines(place, 3, '0.0.0.0:0');
+  const file = place.kept('server.token');
+  expect(lines[1]).toBe(`The token for requests from this machine is in ${file}.`);
+  expect(lines[2]).toContain('toolscript keys add NAME');
+  expect(lines.join('\n')).not.toContain(readFileSync(file, 'utf8').trim());
+});
 
 const headersOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
 
@@ -145,6 +161,18 @@ describe.each(CLIENTS)('a client %s', (_which, connect) => {
   });
 });
 
+it.each([['mcp', 'test'], ['eval', '-e', 'return 1'], ['run']])(
+  'a client sees the tools at once after toolscript %s',
+  async (...command) => {
+    const place = placeWithMail();
+    const rest = command[0] === 'run' ? [place.answer('return 1')] : [];
+    expect((await place.run([...command, ...rest])).status).toBe(0);
+    const client = await CLIENTS[0]![1](place);
+    onTestFinished(() => client.close());
+    expect(await descriptionFor(client)).toContain('send(args: { to: string })');
+  },
+);
+
 async function olderTransport(place: McpPlace, way: string): Promise<never> {
   if (way === 'stdio') return new OlderStdio(command(place)) as never;
   const { url, token } = await listening(place);
@@ -170,6 +198,29 @@ describe('a client with a user', () => {
     const code = `try { ${SEND.replace('return', 'return await')} } catch (error) { return error.name }`;
     expect((await run(client as ToolClient, code)).structuredContent).toMatchObject({ value });
     expect(asked).toEqual([expect.stringContaining('to: Ada')]);
+  });
+
+  it('chooses "always" in the form, and is not asked about later calls, also by another gateway', async () => {
+    const place = placeWithMail();
+    const asked: string[] = [];
+    const connected = async () => {
+      const client = new OlderClient({ name: 'older', version: '1.0.0' }, { capabilities: { elicitation: {} } });
+      client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        const { decision } = (params as { requestedSchema: { properties: Record<string, { enum?: string[] }> } })
+          .requestedSchema.properties;
+        const choice = decision!.enum!.find((one) => one.startsWith('always'))!;
+        asked.push(choice);
+        return { action: 'accept' as const, content: { decision: choice } };
+      });
+      await client.connect(await olderTransport(place, 'stdio'));
+      onTestFinished(() => client.close());
+      return client as ToolClient;
+    };
+    const first = await connected();
+    for (let time = 0; time < 2; time++)
+      expect((await run(first, SEND)).structuredContent).toMatchObject({ value: 'sent to Ada' });
+    expect((await run(await connected(), SEND)).structuredContent).toMatchObject({ value: 'sent to Ada' });
+    expect(asked).toEqual(['always approve every call to mcp.mail.send in this folder']);
   });
 
   it('is asked over HTTP by the newest protocol', async () => {

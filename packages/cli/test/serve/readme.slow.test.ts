@@ -37,9 +37,9 @@ afterAll(async () => {
 
 /** The block that the reader pastes. */
 function pasted(): string {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/how-to/curl.md'), 'utf8');
   const block = /<!-- not run: packages\/cli\/test\/serve\/readme\.slow\.test\.ts runs it -->\n```sh\n(.*?)```/su.exec(
-    readme,
+    page,
   );
   return block![1]!;
 }
@@ -51,7 +51,7 @@ describe('npm start', () => {
   });
 
   it.skipIf(!hasCurl && process.env.CI === undefined)(
-    "is the server of the README's lines: they submit, stream, approve and read the thread",
+    'is the server of the lines of docs/how-to/curl.md: they submit, stream, approve and read the thread',
     () => {
       const [, url = '', token = ''] = /^(.*)\/#token=(.*)$/u.exec(firstLine)!;
       const script = pasted().replace(/^URL=.*$/mu, `URL=${url} TOKEN=${token}`);

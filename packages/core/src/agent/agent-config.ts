@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 import { factsOf } from '../protocol/known-models.js';
+import { ownService, serviceWithKey, type ModelService } from '../protocol/model-services.js';
 
 const milliseconds = z.number().int().min(1);
 
@@ -37,11 +38,18 @@ const ModelReferenceSchema = z.strictObject({
   idleTimeoutMs: milliseconds.optional(),
   answerTimeoutMs: milliseconds.optional(),
   totalTimeoutMs: milliseconds.optional(),
+  /** The `service_tier` of every request. The published prices are those of the default tier. */
+  serviceTier: z.string().min(1).optional(),
   /** The level of detail of the reasoning summary (`openai-responses`). */
   reasoningSummary: z.enum(['auto', 'concise', 'detailed', 'none']).optional(),
+  /** Whether the service continues an answer whose connection was lost (`openai-responses`). */
+  background: z.boolean().optional(),
   /** Whether the answer contains a summary of the thinking (`anthropic-messages`). */
   thinkingDisplay: z.enum(['summarized', 'omitted']).optional(),
 });
+
+/** The model that an agent talks to, as plain data. */
+export type ModelReference = Readonly<z.infer<typeof ModelReferenceSchema>>;
 
 const count = z.number().int().min(1);
 
@@ -57,12 +65,18 @@ const TokenPricesSchema = z.strictObject({
   cacheWrite: dollars.optional(),
 });
 
-const PricesSchema = TokenPricesSchema.extend({
-  /** The prices of other models that a service may ask for the same answer, by model. Default: the same prices. */
-  models: z.record(z.string(), TokenPricesSchema).optional(),
+const ModelPricesSchema = TokenPricesSchema.extend({
+  /** The prices of a whole request whose input has more tokens than `above`. Default: the same prices. */
+  long: TokenPricesSchema.extend({ above: count }).optional(),
 });
 
-export type TokenPrices = Readonly<z.infer<typeof TokenPricesSchema>>;
+const PricesSchema = ModelPricesSchema.extend({
+  /** The prices of other models that a service may ask for the same answer, by model. Default: the same prices. */
+  models: z.record(z.string(), ModelPricesSchema).optional(),
+});
+
+/** The prices of one model. */
+export type ModelPrices = Readonly<z.infer<typeof ModelPricesSchema>>;
 
 export type Prices = Readonly<z.infer<typeof PricesSchema>>;
 
@@ -81,6 +95,11 @@ export const AgentConfigSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
+  /**
+   * The models that get a request if the model before them cannot answer it: the name of another model of the provider,
+   * or another `provider`.
+   */
+  fallbacks: z.array(z.union([z.string().min(1), ModelReferenceSchema])).optional(),
   /** Models by which a submitter may replace the agent's own. Default: none. */
   models: z.array(z.string().min(1)).optional(),
   /**
@@ -93,6 +112,11 @@ export const AgentConfigSchema = z.strictObject({
    * (`continue`).
    */
   afterScript: z.enum(['stop', 'continue']).default('stop'),
+  /**
+   * The end of a run: the first answer without a script (`answer`), or also the first script that returns a value
+   * (`script`), which then is the final answer, without another request.
+   */
+  finish: z.enum(['answer', 'script']).default('answer'),
   /** The agent's own text, which is appended to the system text that teaches scripts. */
   instructions: z.string().optional(),
   /** Maximum tokens of the system text that teaches scripts. */
@@ -117,6 +141,11 @@ export const AgentConfigSchema = z.strictObject({
     })
     .optional(),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
+  /**
+   * `one-program`: each script of a conversation can use the variables of the scripts before it. The code that creates
+   * the harness reads this member. Default: that of the harness.
+   */
+  scripts: z.enum(['separate', 'one-program']).optional(),
   /** Overrides of the limits of one script. */
   limits: LimitChangesSchema.optional(),
   /** True: the run continues with the later scripts and calls of an answer after a script has failed. */
@@ -159,23 +188,59 @@ export function defineAgent(agent: AgentInput): AgentConfig {
  * `ToolscriptUsageError` if it has a `costBudget` and the prices of the model are unknown.
  */
 export function withModelFacts(agent: AgentConfig, model: string | undefined): AgentConfig {
-  const facts = factsOf(model ?? '');
-  const { costBudget, prices = facts.prices, contextWindow = facts.contextWindow } = agent;
+  const names = [
+    model ?? '',
+    ...(agent.fallbacks ?? []).map((other) => (typeof other === 'string' ? other : other.model)),
+  ];
+  const windows = names.flatMap((name) => factsOf(name).contextWindow ?? []);
+  const { costBudget, prices = publishedPrices(agent, names) } = agent;
+  const contextWindow = agent.contextWindow ?? (windows.length === 0 ? undefined : Math.min(...windows));
   if (costBudget !== undefined && prices === undefined) throw new ToolscriptUsageError('COST_BUDGET_WITHOUT_PRICES');
   return Object.freeze({ ...agent, prices, contextWindow });
 }
 
-const KEY_VARIABLES: Readonly<Record<string, string>> = {
-  'openai-responses': 'OPENAI_API_KEY',
-  'openai-chat': 'OPENAI_API_KEY',
-  'anthropic-messages': 'ANTHROPIC_API_KEY',
-};
+/** The tiers at the published prices. */
+const PUBLISHED_TIERS: readonly unknown[] = [undefined, 'default', 'auto', 'standard_only'];
+
+/** The published prices of all models that may answer; undefined if those of one are unknown. */
+function publishedPrices({ provider, fallbacks = [] }: AgentConfig, names: readonly string[]): Prices | undefined {
+  const tiers = [provider, ...fallbacks].map((one) => (typeof one === 'object' ? one.serviceTier : undefined));
+  const [own, ...others] = names.map((name) => factsOf(name).prices);
+  if (own === undefined || others.includes(undefined)) return undefined;
+  if (tiers.some((tier) => !PUBLISHED_TIERS.includes(tier))) return undefined;
+  if (others.length === 0) return own;
+  return { ...own, models: Object.fromEntries(others.map((prices, index) => [names[index + 1]!, prices!])) };
+}
+
+/** The model of an agent, or the one that replaces it, then the models that get a request if it cannot answer. */
+export function modelReferences({ provider, fallbacks = [] }: AgentConfig, model?: string): readonly ModelReference[] {
+  if (provider === undefined) return [];
+  const others = fallbacks.map((other) => (typeof other === 'string' ? { ...provider, model: other } : other));
+  return [{ ...provider, model: model ?? provider.model }, ...others];
+}
 
 /**
  * Returns the name of the environment variable with the agent's API key. Returns undefined if the key does not come
  * from the environment.
  */
-export function keyVariable({ provider }: AgentConfig): string | undefined {
+export function keyVariable(
+  { provider }: Pick<AgentConfig, 'provider'>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
   if (provider === undefined || provider.apiKeyCommand !== undefined) return undefined;
-  return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);
+  return provider.apiKeyEnv ?? agentService(provider, environment)?.keyVariable;
+}
+
+/**
+ * The service that an agent without a `baseUrl` uses. A key that the agent itself names goes to no other service than
+ * the vendor's, at the address that the environment sets. Undefined if the agent sets a `baseUrl`.
+ */
+export function agentService(
+  { api, baseUrl, apiKeyEnv, apiKeyCommand }: ModelReference,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ModelService | undefined {
+  if (baseUrl !== undefined) return undefined;
+  // defence: keys-go-to-their-service
+  const namesKey = apiKeyEnv !== undefined || apiKeyCommand !== undefined;
+  return namesKey ? ownService(api, environment) : serviceWithKey(api, environment);
 }

@@ -20,8 +20,8 @@ export type DefaultModels = Partial<Record<keyof typeof DEFAULT_MODELS, string>>
 /** The built-in agents. `models` replaces the default models of the agents. */
 export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   const named = { ...DEFAULT_MODELS, ...models };
-  const openAi = { api: 'openai-responses', apiKeyEnv: 'OPENAI_API_KEY' };
-  const anthropic = { api: 'anthropic-messages', apiKeyEnv: 'ANTHROPIC_API_KEY' };
+  const openAi = { api: 'openai-responses' };
+  const anthropic = { api: 'anthropic-messages' };
   return [
     defineAgent({
       slug: 'gpt',

@@ -32,7 +32,9 @@ import { toSnakeCase } from '../protocol/spelling.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
+import { FinalOutput, invalidOutput, scriptValue, systemMessage, type ReadOutput } from './final-output.js';
 import { missingNonce } from './missing-nonce.js';
+import { unrunCalls } from './unrun-calls.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, interruptedRun, itemScript, type InterruptedRun } from './interrupted-run.js';
 import {
@@ -69,13 +71,16 @@ export interface AgentRunSettings extends ScriptConditions {
   /** Results of calls. They may contain images. */
   readonly results: readonly unknown[];
   readonly scriptSourceDeltas: boolean;
+  /** The JSON Schema of the final answer. Undefined: the answer is text. */
+  readonly outputSchema: unknown;
   readonly budget: RunBudget;
   /** Undefined: the run can launch no sub-agents. */
   readonly openSubAgents: ((ofRun: OfAgentRun) => OpenSubAgents) | undefined;
 }
 
 /**
- * The state of a run. The run requests answers until an answer contains no script and no call.
+ * The state of a run. The run requests answers until an answer contains no script and no call, or until a script
+ * returns the final answer.
  *
  *   compacting ◀──too long──┐
  *     │ └──a summary──▶ asking ──an answer──▶ deciding ──scripts or calls ran──▶ asking
@@ -125,6 +130,7 @@ export class AgentRun {
   readonly #cacheKey: string;
   readonly #size: ContextSize;
   readonly #hostedCode: HostedCodeWatch;
+  readonly #output: FinalOutput | undefined;
   /** The answers so far, including those before the run's approvals and interruptions. */
   #turns: number;
   /** The tool choice of the next answer. */
@@ -145,6 +151,9 @@ export class AgentRun {
     const text = system ?? systemText(harness, agent, { mode, nonce });
     this.#system = text === '' ? undefined : text;
     this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
+    const { provider, outputSchema } = settings;
+    this.#output =
+      outputSchema === undefined ? undefined : new FinalOutput(outputSchema, provider, agent.carrier !== 'text');
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
     this.#cacheKey = sha256(beginning()).slice(0, 32);
     this.#size = new ContextSize(agent.contextWindow, beginning);
@@ -152,11 +161,19 @@ export class AgentRun {
 
   async start(
     input: readonly OutputItem[],
-    { toolChoice, mayHaveBegun }: { readonly toolChoice: ToolChoice | undefined; readonly mayHaveBegun: boolean },
+    {
+      toolChoice,
+      mayHaveBegun,
+    }: {
+      readonly toolChoice: ToolChoice | undefined;
+      readonly mayHaveBegun: boolean;
+    },
   ): Promise<void> {
     const lost = await this.#lostScripts(mayHaveBegun);
     this.#begin({ input });
     for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
+    const asked = this.#output?.instruction;
+    if (asked !== undefined) putItem(this.#log.emit, systemMessage(asked));
     this.#toolChoice = toolChoice;
     if (lost.length === 0) return this.#go({ type: 'asking' });
     const work = this.#newWork();
@@ -495,7 +512,15 @@ export class AgentRun {
 
   async #play(
     answer: AsyncIterable<EventPayload>,
-    { request, ...playing }: { request: ModelRequest; work: AnswerWork; stop: () => void; signal: AbortSignal },
+    {
+      request,
+      ...playing
+    }: {
+      request: ModelRequest;
+      work: AnswerWork;
+      stop: () => void;
+      signal: AbortSignal;
+    },
   ): Promise<AnswerEnd> {
     const { emit } = this.#log;
     const said = new SaidText();
@@ -529,7 +554,8 @@ export class AgentRun {
     const id = newId('item');
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
-    const asked = this.#account.boundedRequest(this.#request([...before, compactionRequest()]));
+    const request = { ...this.#request([...before, compactionRequest()]), outputSchema: undefined };
+    const asked = this.#account.boundedRequest(request);
     if (typeof asked === 'string') return this.#cancelCompaction(id, asked);
     const { text, error } = await readText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
       usage: this.#account.usage,
@@ -571,13 +597,72 @@ export class AgentRun {
       if (!hasResults) return this.#reportFailure(error);
       // Scripts and calls that ran keep their results, so the failure ends only the answer.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
-      return this.#waitsForClient ? { type: 'done', status: 'completed' } : { type: 'asking' };
+      return this.#waitsForClient ? { type: 'done', status: 'completed' } : this.#afterResults();
     }
-    if (reason !== undefined && FINAL_REASONS.includes(reason)) return incomplete(reason);
+    if (reason !== undefined && FINAL_REASONS.includes(reason)) return this.#finish('incomplete', reason);
     if (hasResults) this.#reminders = 0;
-    if (!this.#waitsForClient && (hasResults || reason === 'paused')) return { type: 'asking' };
+    if (!this.#waitsForClient && hasResults) return this.#afterResults();
+    if (!this.#waitsForClient && reason === 'paused') return { type: 'asking' };
     if (status === 'completed' && this.#remindOfNonce()) return { type: 'asking' };
-    return status === 'incomplete' ? incomplete(reason ?? 'other') : { type: 'done', status };
+    const advice = status === 'completed' ? this.#unrunCalls() : undefined;
+    if (advice !== undefined && this.#hasCorrected) return this.#finish('incomplete', 'unrun_calls');
+    if (advice === undefined) return this.#finish(status, reason);
+    putItem(this.#log.emit, { ...systemMessage(advice), corrects_calls: true });
+    return { type: 'asking' };
+  }
+
+  /** The end of a run whose last answer ran nothing. */
+  #finish(status: ResponseStatus, reason: string | undefined): State {
+    const read = this.#waitsForClient ? undefined : this.#output?.read(this.#log.items, reason);
+    if (read?.failure !== undefined) return this.#reportFailure(read.failure);
+    return status === 'incomplete' ? incomplete(reason ?? 'other') : this.#finishWith(read, status);
+  }
+
+  /** The model reads the results of its scripts and calls, unless the value of a script is the final answer. */
+  #afterResults(): State {
+    const json = this.#settings.agent.finish === 'script' ? scriptValue(this.#log.items) : undefined;
+    if (json === undefined) return { type: 'asking' };
+    return this.#finishWith(this.#output === undefined ? { value: JSON.parse(json) } : this.#output.check(json));
+  }
+
+  #finishWith(read: ReadOutput | undefined, status: ResponseStatus = 'completed'): State {
+    if (read?.problem === undefined) return { type: 'done', status, members: present({ output: read?.value }) };
+    if (this.#hasRepaired) return this.#reportFailure(invalidOutput(read.problem));
+    putItem(this.#log.emit, { ...systemMessage(this.#output!.repair(read.problem)), repairs_output: true });
+    return { type: 'asking' };
+  }
+
+  /** Whether the model has been asked to repair its final answer, also in an earlier part of the run. */
+  get #hasRepaired(): boolean {
+    return this.#hasSince(({ type, role }) => type === 'message' && role === 'user', 'repairs_output');
+  }
+
+  /** Whether the model has been shown the right form of its calls since the last result of a call. */
+  get #hasCorrected(): boolean {
+    return this.#hasSince(
+      ({ type, role }) => (type === 'message' && role === 'user') || type.endsWith('_output'),
+      'corrects_calls',
+    );
+  }
+
+  #hasSince(isStart: (item: OutputItem) => boolean, mark: string): boolean {
+    const { items } = this.#log;
+    return items.slice(items.findLastIndex(isStart) + 1).some((item) => item[mark] === true);
+  }
+
+  /** The advice about calls in the last answer that nothing runs. */
+  #unrunCalls(): string | undefined {
+    const { harness, nonce, mode, agent, outputSchema } = this.#settings;
+    if (this.#waitsForClient || agent.carrier === 'hosted') return undefined;
+    const { items } = this.#log;
+    const said = items.slice(lastSpokenIndex(items));
+    const text = said.map((item) => (item.type === 'message' ? item.content : '')).join('\n\n');
+    const type = mode === 'disabled' ? 'functions' : agent.carrier === 'text' ? 'block' : 'tool';
+    return unrunCalls(text, {
+      form: type === 'block' ? { type, nonce } : { type },
+      toolNames: () => harness.tools().map(({ name }) => name),
+      wantsJson: outputSchema !== undefined,
+    });
   }
 
   /** Reports a block without the nonce in the last answer to the model. Returns false if there is no such block. */
@@ -622,6 +707,7 @@ export class AgentRun {
       conversation,
       ...(tools.length === 0 ? {} : { tools, parallelToolCalls }),
       promptCache: { key: this.#cacheKey },
+      outputSchema: this.#output?.requested,
       resolveImages: (images) => resolveImages(images, { within, loadImage }),
     };
   }

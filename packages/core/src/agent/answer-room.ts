@@ -1,4 +1,5 @@
-import type { Prices } from './agent-config.js';
+import type { ModelPrices, Prices } from './agent-config.js';
+import { pricesAt } from './cost.js';
 import type { Amounts, RunBudget } from './run-budget.js';
 
 /** Minimum tokens of an answer. If the budget has room for fewer, the run requests no answer. */
@@ -7,8 +8,9 @@ export const MIN_ANSWER_TOKENS = 64;
 /** The maximum number of tokens of an answer that keeps the run within its budget, whatever the model writes. */
 export function answerRoom(budget: RunBudget, inputTokens: number, prices: Prices | undefined): number {
   const byTokens = budget.left('tokens') - inputTokens;
-  if (prices === undefined || prices.output === 0) return Math.floor(byTokens);
-  const byCost = (budget.left('cost') * MILLION - inputTokens * inputPrice(prices)) / prices.output;
+  if (prices === undefined || outputPrice(prices, inputTokens) === 0) return Math.floor(byTokens);
+  const byCost =
+    (budget.left('cost') * MILLION - inputTokens * inputPrice(prices, inputTokens)) / outputPrice(prices, inputTokens);
   return Math.floor(Math.min(byTokens, byCost));
 }
 
@@ -16,12 +18,26 @@ export function answerRoom(budget: RunBudget, inputTokens: number, prices: Price
 export function answerBound(inputTokens: number, outputTokens: number, prices: Prices | undefined): Amounts {
   const tokens = inputTokens + outputTokens;
   if (prices === undefined) return { tokens };
-  return { tokens, cost: (inputTokens * inputPrice(prices) + outputTokens * prices.output) / MILLION };
+  return {
+    tokens,
+    cost: (inputTokens * inputPrice(prices, inputTokens) + outputTokens * outputPrice(prices, inputTokens)) / MILLION,
+  };
 }
 
-/** The highest price that an input token may have. */
-function inputPrice({ input, cacheRead = input, cacheWrite = input }: Prices): number {
-  return Math.max(input, cacheRead, cacheWrite);
+/** The highest price that a token of an input of this length may have. */
+function inputPrice(prices: Prices, inputTokens: number): number {
+  const all = allPrices(prices, inputTokens);
+  return Math.max(...all.flatMap(({ input, cacheRead = input, cacheWrite = input }) => [input, cacheRead, cacheWrite]));
+}
+
+/** The highest price that a token of the answer to an input of this length may have. */
+function outputPrice(prices: Prices, inputTokens: number): number {
+  return Math.max(...allPrices(prices, inputTokens).map(({ output }) => output));
+}
+
+/** The prices of all models that may answer. */
+function allPrices(prices: Prices, inputTokens: number): readonly ModelPrices[] {
+  return [prices, ...Object.values(prices.models ?? {})].map((one) => pricesAt(one, inputTokens));
 }
 
 const MILLION = 1_000_000;

@@ -8,6 +8,7 @@ export type CheckedAnswer =
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {
+  readonly schema: Readonly<Record<string, unknown>>;
   /** The text that requests an answer which fits the schema. It ends a prompt. */
   readonly request: string;
   check(answer: string): CheckedAnswer;
@@ -24,6 +25,7 @@ export function answerSchema(schema: unknown): AnswerSchema {
   const validate = validator(schema);
   const request = `End with an answer that is one JSON value and nothing else: no other text, no code fence. It must be valid for this JSON Schema:\n${JSON.stringify(schema)}`;
   return {
+    schema: schema as Readonly<Record<string, unknown>>,
     request,
     check(answer) {
       const text = withoutFence(answer.trim());

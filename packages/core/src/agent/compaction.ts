@@ -1,6 +1,13 @@
 import { providerFailure, type ProviderFailure } from '../answer/index.js';
-import { cutToTokens, estimateTokens } from '../history/index.js';
-import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
+import { cutToTokens, estimateTokens, firstUntrusted, programScope, scopeLine } from '../history/index.js';
+import type {
+  CompactionItem,
+  EventPayload,
+  MessageItem,
+  ModelRequest,
+  OutputItem,
+  ScopeEntry,
+} from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
 import { SaidText, shownText, type UsageSum } from './run-account.js';
 
@@ -86,6 +93,7 @@ export function compactionItem(
     summary,
     tokens_before: size,
     last_message: last,
+    ...(firstUntrusted(before) === undefined ? {} : { untrusted: true }),
   };
 }
 
@@ -103,13 +111,18 @@ export function sinceCompaction(items: readonly OutputItem[]): readonly OutputIt
       announced.findLastIndex(({ announces }) => announces === 'all'),
     ),
   );
-  return [...applied, summaryMessage(items[at] as CompactionItem), ...items.slice(at + 1)];
+  const { scope } = programScope(items.slice(0, at));
+  return [...applied, summaryMessage(items[at] as CompactionItem, scope), ...items.slice(at + 1)];
 }
 
-function summaryMessage({ id, summary, last_message: last }: CompactionItem): MessageItem {
+function summaryMessage(
+  { id, summary, last_message: last }: CompactionItem,
+  scope: readonly ScopeEntry[],
+): MessageItem {
   const parts = [
     `<summary>\n${summary}\n</summary>\nYou summarised the earlier conversation, as above.`,
     ...(last === undefined ? [] : [`My last message in it was:\n\n${last}`]),
+    ...(scope.length === 0 ? [] : [scopeLine(scope)]),
   ];
   return { type: 'message', id: `${id}_summary`, role: 'user', content: parts.join('\n\n') };
 }
@@ -121,14 +134,21 @@ export function compactionRequest(): MessageItem {
 
 /**
  * Reads an answer, and returns the text without the other items. `incomplete`: the reason why the answer ended early.
+ * `refusal`: the words with which the model refused to answer.
  */
 export async function readText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
   { usage, emit }: { readonly usage: UsageSum; readonly emit: (payload: EventPayload) => void },
-): Promise<{ text: string; error?: ProviderFailure | undefined; incomplete?: string | undefined }> {
+): Promise<{
+  text: string;
+  error?: ProviderFailure | undefined;
+  incomplete?: string | undefined;
+  refusal?: string | undefined;
+}> {
   let text = '';
   let incomplete: string | undefined;
+  let refusal: string | undefined;
   const said = new SaidText();
   let error: ProviderFailure | undefined;
   try {
@@ -139,13 +159,15 @@ export async function readText(
       if (payload.type === 'request_retry') emit(payload);
       if (payload.type === 'response_done' && payload.status === 'incomplete')
         incomplete = payload.incomplete_reason ?? 'other';
-      if (payload.type === 'item_done' && payload.final_item.type === 'message') text += payload.final_item.content;
+      if (payload.type !== 'item_done' || payload.final_item.type !== 'message') continue;
+      text += payload.final_item.content;
+      if (typeof payload.final_item['refusal'] === 'string') refusal = payload.final_item['refusal'];
     }
   } catch (failure) {
     error = { code: 'AnswerInterrupted', message: failure instanceof Error ? failure.message : String(failure) };
   }
   usage.endAnswer({ request, said });
-  return { text, error, incomplete };
+  return { text, error, incomplete, refusal };
 }
 
 function isCompaction(item: OutputItem): item is CompactionItem {

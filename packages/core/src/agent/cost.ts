@@ -1,9 +1,9 @@
 import type { Usage } from '../protocol/index.js';
-import type { Prices, TokenPrices } from './agent-config.js';
+import type { ModelPrices, Prices } from './agent-config.js';
 
 const MILLION = 1_000_000;
 
-/** The cost of tokens in US dollars: those of each model at its own prices. */
+/** The cost of one request in US dollars: the tokens of each model at its own prices. */
 export function usageCost(usage: Usage, prices: Prices): number {
   let own = usage;
   let cost = 0;
@@ -23,8 +23,16 @@ function withoutPart(usage: Usage, part: Usage): Usage {
   return Object.fromEntries(figures) as Usage;
 }
 
-function tokenCost(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: TokenPrices): number {
+/** The prices of a request with this many tokens of input. */
+export function pricesAt(prices: ModelPrices, inputTokens: number): ModelPrices {
+  const { long } = prices;
+  return long !== undefined && inputTokens > long.above ? long : prices;
+}
+
+function tokenCost(usage: Usage, prices: ModelPrices): number {
   const tokens = billedTokens(usage);
+  const inputTokens = tokens.fresh + tokens.cacheRead + tokens.cacheWrite;
+  const { input, output, cacheRead = input, cacheWrite = input } = pricesAt(prices, inputTokens);
   const sent = tokens.fresh * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite;
   return (sent + tokens.output * output) / MILLION;
 }

@@ -1,10 +1,13 @@
 export { modelSettings } from './model-settings.js';
 export {
   AgentConfigSchema,
+  agentService,
   defineAgent,
   keyVariable,
+  modelReferences,
   type AgentConfig,
   type AgentInput,
+  type ModelReference,
   type Prices,
 } from './agent-config.js';
 export { createAgentRegistry, defaultAgents, type AgentRegistry, type DefaultModels } from './agent-registry.js';
@@ -26,7 +29,7 @@ export { newScriptNonce } from './script-nonce.js';
 export { RunInterruption } from '../protocol/run-interruption.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { extendHistory } from './run-log.js';
-export { answerSchema, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';
+export { answerSchema, schemaProblem, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';
 export { HarmlessScripts } from './harmless-scripts.js';
 export { FinalText } from './final-text.js';
 export { createSubAgents, exposeAlso, type SubAgentOptions, type SubAgents } from './sub-agents/sub-agents.js';

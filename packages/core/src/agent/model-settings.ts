@@ -1,11 +1,12 @@
 import { present } from '../protocol/json.js';
-import type { AgentConfig } from './agent-config.js';
+import { agentService, type ModelReference } from './agent-config.js';
 import { keyOfCommand } from './key-of-command.js';
 
-type ModelReference = NonNullable<AgentConfig['provider']>;
-
 /** The options of `createProvider` that an agent's `provider` sets, except `api`, `model` and `apiKeyEnv`. */
-export function modelSettings(provider: ModelReference) {
+export function modelSettings(
+  provider: ModelReference,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+) {
   const {
     api: _api,
     model: _model,
@@ -13,14 +14,15 @@ export function modelSettings(provider: ModelReference) {
     apiKeyCommand,
     reasoningSummary,
     thinkingDisplay,
+    background,
     retries,
     ...same
   } = provider;
   return {
-    ...present(same),
+    ...present({ baseUrl: agentService(provider, environment)?.baseUrl, ...same }),
     ...(retries === undefined ? {} : { retries: present(retries) }),
     ...(apiKeyCommand === undefined ? {} : { apiKey: keyOfCommand(apiKeyCommand) }),
-    responses: present({ reasoningSummary }),
+    responses: present({ reasoningSummary, background }),
     messages: present({ thinkingDisplay }),
   };
 }

@@ -183,18 +183,22 @@ export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, 
 const HOSTED_GUIDE =
   'Some tools can be called by code that you run. There, a tool returns its result as JSON text: parse it, and print only what you need. A call can fail, or can be refused by the user: handle both. Do not repeat a call that has a result.';
 
+const FINISH_GUIDE =
+  'The value that a script returns is your final answer: the user gets it, and you are not asked again. To look at something first, print it with `console.log`, and return nothing.';
+
 /** The system text: how to write scripts, the tools, then the agent's own text. The same inputs give the same text. */
 export function systemText(
   harness: Harness,
   agent: AgentConfig,
   { mode, nonce, catalog }: SystemOptions,
 ): string | undefined {
-  const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
+  const { carrier, afterScript, finish, instructions, instructionTokens: tokenBudget } = agent;
   const limits = agentLimits(harness, agent);
   const guide =
     carrier === 'hosted'
       ? HOSTED_GUIDE
       : harness.instructions({ carrier, afterScript, limits, tokenBudget, nonce, catalog });
-  const parts = [...(mode === 'disabled' ? [] : [guide]), ...(instructions === undefined ? [] : [instructions])];
+  const guides = finish === 'script' && carrier !== 'hosted' ? [guide, FINISH_GUIDE] : [guide];
+  const parts = [...(mode === 'disabled' ? [] : guides), ...(instructions === undefined ? [] : [instructions])];
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }

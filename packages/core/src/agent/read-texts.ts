@@ -63,10 +63,11 @@ function isCompared(item: OutputItem): boolean {
 
 /** The text of the item that neither the model nor the user wrote: of a user's message, the attached files. */
 function foreignText(item: OutputItem): string {
+  const isOfUser = item.type === 'message' && item.role === 'user';
+  const tag = `<${ATTACHED_FILE_TAG}`;
+  if (isOfUser && !item.content.includes(tag)) return '';
   const text = JSON.stringify(item);
-  if (item.type !== 'message' || item.role !== 'user') return text;
-  const start = text.indexOf(`<${ATTACHED_FILE_TAG}`);
-  return start === -1 ? '' : text.slice(start);
+  return isOfUser ? text.slice(text.indexOf(tag)) : text;
 }
 
 /** The text without blanks and backslashes, so that JSON, lines and indentation make no difference. */

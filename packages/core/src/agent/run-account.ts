@@ -21,6 +21,8 @@ interface AccountSettings {
 export class RunAccount {
   readonly usage = new UsageSum();
   readonly #settings: AccountSettings;
+  /** The cost of the run's own requests that have ended. */
+  #ownCost: number | undefined;
   /** The cost of sub-agents, and of the requests that tools make. */
   #otherCost: number | undefined;
   /** The part of the budget that is reserved for the current answer. */
@@ -109,6 +111,7 @@ export class RunAccount {
     const cost = this.#answerCost(usage);
     this.#hold?.close();
     this.#hold = undefined;
+    if (cost !== undefined) this.#ownCost = (this.#ownCost ?? 0) + cost;
     if (usage !== undefined) this.#settings.budget.charge({ tokens: totalTokens(usage), cost });
     this.#settings.emit({ usage, cost, request_id, rate_limits, type: 'request_done' } as EventPayload);
   }
@@ -127,8 +130,8 @@ export class RunAccount {
 
   /** The usage and the cost, for the event that ends the run. */
   get totals(): { usage?: Usage | undefined; cost?: number | undefined } {
-    const own = this.#answerCost(this.usage.own);
-    const cost = own === undefined ? this.#otherCost : own + (this.#otherCost ?? 0);
+    const costs = [this.#ownCost, this.#otherCost].filter((cost) => cost !== undefined);
+    const cost = costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0);
     return present({ usage: this.usage.total, cost });
   }
 
@@ -271,6 +274,9 @@ const WITH_TOOLS = 600;
 /** Estimated tokens of an image. */
 const PER_IMAGE = 1600;
 
+/** Characters of base64 of a PDF or a recording for each estimated token. */
+const CHARACTERS_PER_FILE_TOKEN = 40;
+
 /** The output of an answer, and whether its provider ended it. */
 export class SaidText {
   readonly #texts = new Map<string, string>();
@@ -329,7 +335,8 @@ export function estimateRequest({ system = '', tools = [], conversation }: Model
   const shown = conversation.map(shownText).join('\n');
   const images = conversation.reduce((count, item) => count + imagesIn(item), 0);
   const text = estimateTokens(system) + estimateTokens(shown) + (tools.length > 0 ? toolTokens(tools) : 0);
-  return text + conversation.length * PER_ITEM + images * PER_IMAGE;
+  const files = conversation.reduce((sum, item) => sum + fileTokens(item), 0);
+  return text + conversation.length * PER_ITEM + images * PER_IMAGE + files;
 }
 
 function toolTokens(tools: NonNullable<ModelRequest['tools']>): number {
@@ -338,6 +345,12 @@ function toolTokens(tools: NonNullable<ModelRequest['tools']>): number {
 
 function imagesIn(item: OutputItem): number {
   return JSON.stringify(item).split('"type":"image"').length - 1;
+}
+
+/** A page of a PDF is often 50 to 100 KB, and 1,500 to 3,000 tokens. A recording has fewer tokens. */
+function fileTokens(item: OutputItem): number {
+  const files = item.type === 'message' ? (item.files ?? []) : [];
+  return files.reduce((sum, { data }) => sum + Math.ceil(data.length / CHARACTERS_PER_FILE_TOKEN), 0);
 }
 
 /** The approximate text of an item that the model reads. */

@@ -68,6 +68,11 @@ interface CommonOptions extends Omit<RunOptions, 'onEvent' | 'sink'> {
   flushEvents?: (() => Promise<void>) | undefined;
   /** Called with the outcome of each script. The outcome of a suspended script contains the `suspension`. */
   onOutcome?: ((outcome: Outcome) => void) | undefined;
+  /**
+   * The JSON Schema of the final answer. The `response_done` then has the value as `output`. A model that can enforce
+   * the schema gets it with each request; for others, a message asks for it. A wrong answer is repaired once.
+   */
+  outputSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Ids for the run's events; generated if omitted. */
   runId?: string | undefined;
   threadId?: string | undefined;
@@ -319,7 +324,7 @@ function scriptOptions(options: Continuing, agent: AgentConfig, log: RunLog, sig
 
 function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, flush }: Events): AgentRun {
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
-  const { clientFunctions = [], parallelToolCalls, onOutcome } = options;
+  const { clientFunctions = [], parallelToolCalls, onOutcome, outputSchema } = options;
   harness.assertOpen();
   const agent = agentFor(provider, withModelFacts(defineAgent(options.agent), provider.model));
   const interruption = new ScriptInterruption();
@@ -363,6 +368,7 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
     loadImage,
     results,
     scriptSourceDeltas,
+    outputSchema,
     budget,
     earlierTurns: answersIn((options.earlier ?? []).map(({ payload }) => payload)),
     namedScripts: namedScripts((options.earlier ?? []).map(({ payload }) => payload)),

@@ -8,7 +8,9 @@ import {
   type EventPayload,
   type HarnessMode,
   type Outcome,
+  type ScriptOrigin,
 } from '../protocol/index.js';
+import { programScope, scriptOrigin } from '../history/index.js';
 import { present } from '../protocol/json.js';
 import { ReadTexts } from './read-texts.js';
 import type { RunLog } from './run-log.js';
@@ -29,16 +31,36 @@ export function hostOver(conditions: ScriptConditions, detect: Parameters<Harnes
   const { harness, log, mode, options, onOutcome, interruption } = conditions;
   const { threadId, turnId } = log.identity;
   const read = new ReadTexts(() => log.items);
+  const origin = () => (harness.guardsArguments ? runOrigin(log) : undefined);
   return {
     async runScript({ source, language, item }, refusal) {
       const repeatsReadText = read.repeats(source);
-      const script = { mode, language, item, threadId, turnId, refusal, repeatsReadText };
+      const heap = harness.scripts === 'one-program' ? programScope(log.items).heap : undefined;
+      const program = log.identity.parentRunId === undefined ? ('thread' as const) : ('own' as const);
+      const script = {
+        mode,
+        language,
+        item,
+        threadId,
+        turnId,
+        refusal,
+        repeatsReadText,
+        origin: origin(),
+        program,
+        ...present({ heap }),
+      };
       const outcome = settledOutcome(conditions, await harness.runScript(source, { ...options, ...script }));
       onOutcome?.(outcome);
       return { outcome };
     },
     async callTool({ name, input, ...names }) {
-      const operation = await harness.callTool(name, input, { ...options, ...present(names), threadId, turnId });
+      const operation = await harness.callTool(name, input, {
+        ...options,
+        ...present(names),
+        threadId,
+        turnId,
+        origin: origin(),
+      });
       if (operation.isInterruptedByStore === true) throw new StoreUnavailableError(operation.error!.message);
       const { scriptId } = names;
       const pendingApprovals = scriptId === undefined ? undefined : interruption.settle();
@@ -46,6 +68,12 @@ export function hostOver(conditions: ScriptConditions, detect: Parameters<Harnes
     },
     detector: () => harness.detector(detect),
   };
+}
+
+/** The origin of a run's scripts. The task of a sub-agent is no text of a user. */
+function runOrigin({ items, identity }: RunLog): ScriptOrigin {
+  const origin = scriptOrigin(items);
+  return identity.parentRunId === undefined ? origin : { ...origin, userTexts: [] };
 }
 
 /**

@@ -201,9 +201,25 @@ export function openForWriting(path: string): Promise<number | undefined> {
   return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
 }
 
+/** Reads at most `length` bytes from the start of a file; undefined if there is no such file. */
+export async function readStart(path: string, length: number): Promise<Buffer | undefined> {
+  const file = await openForReading(path);
+  if (file === undefined) return undefined;
+  try {
+    const { buffer, bytesRead } = await files.read(file, Buffer.allocUnsafe(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await files.close(file);
+  }
+}
+
+function openForReading(path: string): Promise<number | undefined> {
+  return orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
+}
+
 /** Reads a file and its state; undefined if there is no such file. */
 export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: Stats } | undefined> {
-  const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
+  const file = await openForReading(path);
   if (file === undefined) return undefined;
   try {
     const stat = await files.fstat(file);
@@ -218,7 +234,7 @@ const SMALL_BYTES = 8_192;
 
 /** Reads a file that is usually small, in few operations; undefined if there is no such file. */
 export async function readSmall(path: string): Promise<Buffer | undefined> {
-  const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
+  const file = await openForReading(path);
   if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await files.read(file, Buffer.allocUnsafe(SMALL_BYTES), 0, SMALL_BYTES, null);

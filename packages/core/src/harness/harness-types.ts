@@ -6,12 +6,14 @@ import type {
   Operation,
   Outcome,
   SandboxStats,
+  ScriptOrigin,
   ScriptFailure,
   ScriptItemMembers,
   StreamEvent,
   Tool,
 } from '../protocol/index.js';
 import type { RunOptions } from '../protocol/run-context.js';
+import type { ScriptCapability } from '../protocol/script-capability.js';
 import type { CompilerStats, Detector, DetectorOptions } from '../script/index.js';
 import type { CheckPoolStats } from '../script/check/index.js';
 import type { PendingCall } from '../run/saved-call.js';
@@ -51,10 +53,27 @@ export interface RunScriptOptions extends RunOptions {
    */
   repeatsReadText?: boolean | undefined;
   /**
+   * The facts of the conversation, for the questions about guarded arguments: `scriptOrigin(items)`. Default: the model
+   * has read no untrusted text, and no text of a user is known.
+   */
+  origin?: ScriptOrigin | undefined;
+  /**
    * The time in ms after which a script that still runs answers with the status `running`, and continues:
    * `harness.waitScript` answers its end. Default: the option of the harness, if `item` is not set.
    */
   yieldAfterMs?: number | undefined;
+  /**
+   * The heap of an earlier outcome, whose variables the script can use, in a harness with `scripts: 'one-program'`.
+   * Default: the script starts a new program. With a `threadId`, the variables of the script are kept only if this heap is
+   * the newest one of the conversation.
+   */
+  heap?: string | undefined;
+  /**
+   * The program of the script in a harness with `scripts: 'one-program'`. 'thread': that of the conversation `threadId`.
+   * 'own': one that belongs to no conversation, as that of a sub-agent. 'none': the script shares nothing. Default
+   * 'thread'.
+   */
+  program?: 'thread' | 'own' | 'none' | undefined;
 }
 
 /** Options of `harness.callTool`. */
@@ -66,6 +85,11 @@ export interface CallToolOptions extends RunOptions {
    * has saved an earlier call with this id, the call is not made. Generated if omitted.
    */
   scriptId?: string | undefined;
+  /**
+   * The facts of the conversation, for the questions about guarded arguments: `scriptOrigin(items)`. Default: the model
+   * has read no untrusted text, and no text of a user is known.
+   */
+  origin?: ScriptOrigin | undefined;
   /** Ids for the events of the call; generated if omitted. */
   threadId?: string | undefined;
   turnId?: string | undefined;
@@ -82,6 +106,11 @@ export interface CallToolOptions extends RunOptions {
  * ```
  */
 export interface ProcessTextOptions extends RunOptions {
+  /**
+   * The facts of the conversation, for the questions about guarded arguments: `scriptOrigin(items)`. Default: the model
+   * has read no untrusted text, and no text of a user is known.
+   */
+  origin?: ScriptOrigin | undefined;
   mode?: HarnessMode | undefined;
   /** True: later scripts run after a script has failed. Default false. */
   continueOnError?: boolean | undefined;
@@ -91,6 +120,8 @@ export interface ProcessTextOptions extends RunOptions {
    * together at the end of the block.
    */
   scriptSourceDeltas?: boolean | undefined;
+  /** The heap in which the first script starts, as for `runScript`. Each later script starts from the one before it. */
+  heap?: string | undefined;
   /**
    * Receives the outcome of each script. The outcome of a suspended script arrives at the end of the answer, with its
    * `suspension`.
@@ -154,6 +185,13 @@ export interface InstructionsOptions {
   nonce?: string | undefined;
   /** Overrides of the limits that the instructions mention: the limits under which the scripts will run. */
   limits?: Partial<LimitsInput> | undefined;
+  /**
+   * Tools without an output schema show what the results of this principal's calls looked like, as far as it was known
+   * before the first call of this harness.
+   */
+  principal?: string | undefined;
+  /** False: what results looked like is not shown. Default true. */
+  resultTypes?: boolean | undefined;
   /** False: the rules alone, as for a harness without tools. Default true. */
   catalog?: boolean | undefined;
 }
@@ -239,7 +277,7 @@ export interface Harness {
   /**
    * Ensures that a script without stored lines makes no call with effects from now on, even if its process is alive.
    * The caller can then run the script again under another id. Returns false if the harness has no store, if the script
-   * has stored lines, if another process was faster, or if the store fails.
+   * has stored lines, or if a living process holds it. Rejects with a `StoreUnavailableError` if the store fails.
    */
   abandon(scriptId: string): Promise<boolean>;
   /**
@@ -295,12 +333,18 @@ export interface Harness {
    * `completed`, `aborted` if the tool throws, or `unknown` if the tool does not end in time (a read: `aborted`).
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
+  /** Whether a rule is about the sources of arguments, so that the `origin` of scripts and calls counts. */
+  readonly guardsArguments: boolean;
   /** Whether scripts are stored beyond the process. */
   readonly hasStore: boolean;
   /** Whether every write to the store of scripts survives a power failure. */
   readonly hasFlushedStore: boolean;
+  /** The needs of the harness's scripts, and the needs that the harness opens. */
+  readonly capability: ScriptCapability;
   /** The default mode of runs. */
   readonly mode: HarnessMode;
+  /** Whether scripts can share their variables. */
+  readonly scripts: 'separate' | 'one-program';
   /** The default limits of runs. */
   readonly limits: Limits;
   /** The limits that the host has set; all others are defaults. */

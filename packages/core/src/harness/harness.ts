@@ -11,6 +11,7 @@ import {
   type ScriptItemMembers,
   type StreamEvent,
 } from '../protocol/index.js';
+import type { ScriptCapability } from '../protocol/script-capability.js';
 import {
   assertAnswerText,
   EventStream,
@@ -30,6 +31,7 @@ import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { newId } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import {
+  capabilityOf,
   liveTools,
   openServices,
   scriptDeclarations,
@@ -85,6 +87,10 @@ export function createHarness(options: HarnessOptions): Harness {
   return new ToolscriptHarness(options);
 }
 
+/** A script to run, and the heap in which it starts. */
+type BlockToRun = Omit<ScriptBlock, 'item'> &
+  Pick<RunScriptOptions, 'heap' | 'threadId'> & { item: ScriptItemMembers | undefined; isSeparate?: boolean };
+
 class ToolscriptHarness implements Harness {
   readonly tools: HarnessTools;
   readonly #options: HarnessOptions;
@@ -139,8 +145,21 @@ class ToolscriptHarness implements Harness {
     return this.#services.keeping?.leases.store.isFlushed === true;
   }
 
+  get capability(): ScriptCapability {
+    const { seal, runtime } = this.#services;
+    return capabilityOf(this.#options.suspensionKey === undefined ? undefined : seal, runtime.bridge);
+  }
+
+  get guardsArguments(): boolean {
+    return this.#services.guardsArguments || this.#services.flow !== undefined;
+  }
+
   get hasStore(): boolean {
     return this.#options.store !== undefined;
+  }
+
+  get scripts(): 'separate' | 'one-program' {
+    return this.#services.isOneProgram ? 'one-program' : 'separate';
   }
 
   get mode(): HarnessMode {
@@ -170,10 +189,12 @@ class ToolscriptHarness implements Harness {
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string')
       throw new ToolscriptUsageError('ARGUMENT_INVALID', { method: 'runScript', expected: 'the script as a string' });
-    const { mode = this.mode, language = 'ts', item, refusal, repeatsReadText = false, principal } = run;
+    const { mode = this.mode, language = 'ts', item, refusal, repeatsReadText = false, origin, principal } = run;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const kind = { identity: runIdentity(run), mode, repeatsReadText };
-    const block = { source, language, item };
+    const kind = { identity: runIdentity(run), mode, repeatsReadText, origin };
+    const { heap, threadId, program = 'thread' } = run;
+    const place = { threadId: program === 'own' ? undefined : threadId, isSeparate: program === 'none' };
+    const block = { source, language, item, heap, ...place };
     const { signal, yieldAfterMs = item === undefined ? yieldDefault : undefined } = run;
     if (yieldAfterMs === undefined) return (await this.#runBlock(this.#context(run, kind), block, refusal)).outcome;
     return this.#services.running.run({ principal, signal, yieldAfterMs }, async (signal, live) =>
@@ -202,12 +223,12 @@ class ToolscriptHarness implements Harness {
   /** Runs a script, or reports the `refusal`. */
   #runBlock(
     context: RunContext,
-    { source, language, item }: Omit<ScriptBlock, 'item'> & { item: ScriptItemMembers | undefined },
+    { source, language, item, heap, threadId, isSeparate = false }: BlockToRun,
     refusal: ScriptFailure | undefined,
   ): RunEnd | Promise<RunEnd> {
-    const text = { source, language, format: item?.format ?? 'tool', item };
+    const text = { source, language, format: item?.format ?? 'tool', item, heap, threadId, isSeparate };
     return refusal === undefined
-      ? runText(this.#services, context, text)
+      ? runText(this.#services, heap === undefined || !this.guardsArguments ? context : contextOfHeap(context), text)
       : { outcome: reportUnrunnable(context, text, refusal) };
   }
 
@@ -216,7 +237,7 @@ class ToolscriptHarness implements Harness {
     assertAnswerText(text);
     checkRunOptions(run, 'processText');
     const { mode = this.mode, scriptSourceDeltas = false } = run;
-    const context = this.#answerContext(run, { identity: runIdentity(run), mode });
+    const context = this.#answerContext(run, { identity: runIdentity(run), mode, origin: run.origin });
     return playText(text, this.#textRun(context, run, scriptSourceDeltas && mode !== 'disabled'));
   }
 
@@ -297,7 +318,7 @@ class ToolscriptHarness implements Harness {
         option: 'callTool: scriptId',
         expected: '1 to 128 letters, digits, "_" and "-"',
       });
-    const context = this.#context(run, { identity: runIdentity(run), mode: this.mode });
+    const context = this.#context(run, { identity: runIdentity(run), mode: this.mode, origin: run.origin });
     return makeCall(this.#services, context, { callId, scriptId, name, input });
   }
 
@@ -312,9 +333,12 @@ class ToolscriptHarness implements Harness {
     const isLost = onOutcome === undefined && this.#options.store === undefined;
     const unattended = isLost ? denyUnattendedCalls(operatorNotices(this.#options)) : undefined;
     const approvals = run.approvals ?? this.#options.approvals ?? unattended;
+    // The tool knows only what its own scripts have returned.
+    const origin = { userTexts: [], hasReadUntrusted: false };
     const runCode = async (code: string, signal: AbortSignal | undefined) => {
       const more = { ...(signal === undefined ? {} : { signal }), ...(approvals === undefined ? {} : { approvals }) };
-      const outcome = await this.#runScript(code, { ...run, ...more });
+      const outcome = await this.#runScript(code, { ...run, ...more, origin: { ...origin } });
+      origin.hasReadUntrusted ||= outcome.untrusted === true;
       onOutcome?.(outcome);
       return outcome;
     };
@@ -324,9 +348,9 @@ class ToolscriptHarness implements Harness {
   instructions(options: InstructionsOptions = {}): string {
     const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript, catalog = true } = options;
     const { detect } = this.#options;
-    const { nonce = detect?.nonce } = options;
+    const { nonce = detect?.nonce, principal, resultTypes = true } = options;
     const limits = this.#limitsWith(options.limits);
-    const key = JSON.stringify([carrier, tokenBudget, afterScript, limits, nonce]);
+    const key = JSON.stringify([carrier, tokenBudget, afterScript, limits, nonce, principal, resultTypes]);
     if (catalog && this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
       carrier,
@@ -335,6 +359,9 @@ class ToolscriptHarness implements Harness {
       tag: detect?.tags?.[0] ?? 'tool-calls',
       nonce,
       tools: catalog ? this.tools() : [],
+      guardsArguments: this.#services.guardsArguments,
+      resultType: (tool, depth) =>
+        resultTypes ? this.#services.observed?.firstType(tool, principal, depth) : undefined,
       spawn: this.#services.tasks !== undefined,
       tokenBudget,
     });
@@ -417,16 +444,27 @@ class ToolscriptHarness implements Harness {
 
   #textRun(
     context: AnswerContext,
-    { continueOnError = false, onOutcome }: Pick<ProcessTextOptions, 'continueOnError' | 'onOutcome'>,
+    run: Pick<ProcessTextOptions, 'continueOnError' | 'onOutcome' | 'heap' | 'threadId'>,
     sourceDeltas = false,
   ): TextRunOptions {
+    const { continueOnError = false, onOutcome, threadId } = run;
+    let { heap } = run;
+    let { origin } = context;
     return {
       context,
       continueOnError,
       onOutcome,
       hostFor: (context): ScriptHost => ({
         runScript: async (block, refusal) => {
-          const end = await this.#runBlock(context, block, refusal);
+          const end = await this.#runBlock(
+            origin === context.origin ? context : { ...context, origin },
+            { ...block, heap, threadId },
+            refusal,
+          );
+          heap = end.outcome.heap ?? heap;
+          // The next script of the answer may use the variables of this one.
+          const isHeld = heap !== undefined && end.outcome.operations.some(({ untrusted }) => untrusted === true);
+          if (isHeld) origin = { userTexts: [], hasReadUntrusted: false, ...origin, holdsUntrusted: true };
           if (end.pending === undefined) onOutcome?.(end.outcome);
           return end;
         },
@@ -435,6 +473,13 @@ class ToolscriptHarness implements Harness {
       }),
     };
   }
+}
+
+/** The variables of an unknown history may hold untrusted text. */
+function contextOfHeap(context: RunContext): RunContext {
+  const { origin } = context;
+  if (origin?.holdsUntrusted !== undefined) return context;
+  return { ...context, origin: { userTexts: [], hasReadUntrusted: false, ...origin, holdsUntrusted: true } };
 }
 
 function typecheckStats(mode: HarnessOptions['typecheck'] = 'error', pool: CheckPoolStats | undefined): TypecheckStats {

@@ -7,7 +7,7 @@ import { resolveLimits, type HarnessOptions } from './options.js';
 export interface RunKind
   extends
     Pick<RunContext, 'identity' | 'mode'>,
-    Partial<Pick<RunContext, 'sink' | 'isInAnswer' | 'repeatsReadText' | 'live'>> {
+    Partial<Pick<RunContext, 'sink' | 'isInAnswer' | 'repeatsReadText' | 'origin' | 'live'>> {
   /** The number of the first event of the new sink. Default 0. */
   readonly nextSeq?: number | undefined;
 }
@@ -23,6 +23,7 @@ export function makeContext(harness: HarnessOptions, limits: Limits, run: RunOpt
     sink: kind.sink ?? payloadSink(harness.onEvent, run, kind.identity, kind.nextSeq),
     isInAnswer: kind.isInAnswer ?? false,
     repeatsReadText: kind.repeatsReadText ?? false,
+    origin: kind.origin,
     live: kind.live,
     limits: run.limits === undefined ? limits : resolveLimits(limits, run.limits),
     approvalExpiryMs: run.limits?.approvalTimeoutMs ?? harness.limits?.approvalTimeoutMs,
@@ -32,6 +33,7 @@ export function makeContext(harness: HarnessOptions, limits: Limits, run: RunOpt
     context: run.context ?? {},
     signal: run.signal,
     fence: run.fence,
+    confirmHeld: run.confirmHeld,
   };
   return Object.freeze(context);
 }

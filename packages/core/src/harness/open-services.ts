@@ -2,6 +2,9 @@ import { hostname } from 'node:os';
 import { readPolicy } from '../calls/approvals/index.js';
 import { Leases, type Keeping } from '../run/durability/store-journal.js';
 import { ProcessSuspensions } from '../run/durability/process-suspensions.js';
+import { Programs } from '../run/programs/programs.js';
+import { MemoryHeaps } from '../stores/memory-heaps.js';
+import { keepImages } from '../run/durability/suspensions.js';
 import { reportInternalError, type DurabilityServices } from '../run/durability/services.js';
 import { SealedStore } from '../run/durability/sealed-store.js';
 import { SuspensionSeal, type SuspensionKey, type SuspensionKeys } from '../run/durability/suspension-envelope.js';
@@ -17,8 +20,10 @@ import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
 import { RunningScripts } from '../run/running-scripts.js';
 import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
+import { NamedTools } from '../run/named-tools.js';
 import { ContextWriter, type HarnessServices, type ToolServices } from '../run/script-run.js';
-import { loadIsolatedVm, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
+import { loadIsolatedVm, QUICKJS_BRIDGE, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
+import type { ScriptCapability } from '../protocol/script-capability.js';
 import { createCompiler } from '../script/index.js';
 import {
   createCatalog,
@@ -45,16 +50,19 @@ export function openServices(options: HarnessOptions, closed: AbortSignal): Harn
   };
   const tools = openTools(options, shared, options.tools);
   readPolicy(options.approvals);
+  const durability = openDurability(options);
   return {
     ...shared,
     ...tools,
-    ...openDurability(options),
+    ...durability,
+    ...openPrograms(options, durability),
     compiler: options.compiler ?? createCompiler({ onInternalError: notice }),
     tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
     images: async (name) => options.store?.images.get(name),
     closed,
     suspendAfterMs: options.suspendAfterMs,
     audit: openAudit(options),
+    flow: options.flow,
     running: new RunningScripts(),
   };
 }
@@ -83,8 +91,10 @@ function openTools(
     exposed,
     tools,
     toolNames,
+    namedTools: new NamedTools(tools),
+    guardsArguments: tools.some(({ flow }) => flow !== undefined),
     checker: openChecker(options, shared.checkPool, { registry, tools, toolNames }),
-    contexts: new ContextWriter(toolNames),
+    contexts: new ContextWriter(),
     catalog: createCatalog(tools, shared.observed),
   };
 }
@@ -106,6 +116,26 @@ function openDurability({ workers, runtime = 'quickjs', ...options }: HarnessOpt
     seal,
     onInternalError: options.onInternalError,
   };
+}
+
+/** Suspended scripts of programs can resume in every harness. */
+function openPrograms({ scripts, store }: HarnessOptions, services: DurabilityServices) {
+  const { runtime, keeping } = services;
+  const isOneProgram = scripts === 'one-program';
+  const refuse = (problem: string) => {
+    throw new ToolscriptUsageError('OPTIONS_INVALID', { where: 'createHarness', problem: `scripts: ${problem}` });
+  };
+  if (isOneProgram && runtime.sharesMemory !== true)
+    refuse(`the runtime ${runtime.name} cannot keep variables. Use the runtime 'quickjs', or 'separate'`);
+  if (isOneProgram && store !== undefined && store.heaps === undefined)
+    refuse('the store has no heaps. Use a store that has them, such as fileStore(folder), or none');
+  const programs = new Programs({
+    heaps: keeping?.leases.store.heaps ?? new MemoryHeaps(),
+    runtime,
+    onFault: (scriptId, detail) => reportInternalError(services, scriptId, detail),
+    keepImages: (names) => keepImages(services, names),
+  });
+  return { programs, isOneProgram };
 }
 
 function openRuntime(name: 'quickjs' | 'isolated-vm', pool: QuickJsOptions): SandboxRuntime {
@@ -134,9 +164,9 @@ function openChecker(
     mode,
     declarations: scriptDeclarations(tools, options),
     toolNames,
-    findSignature: (name: string) => {
+    findSignature: (name: string, observed: string | undefined) => {
       const tool = exposedTool(name);
-      return tool === undefined ? undefined : toolSignature(tool);
+      return tool === undefined ? undefined : toolSignature(tool, observed);
     },
     judgeArgument: (name: string, known: KnownArgument) => {
       const tool = exposedTool(name);
@@ -159,6 +189,26 @@ function storeKeeping(
   if (store === undefined) return undefined;
   const trusted = suspensionKey === undefined ? store : new SealedStore(store, seal);
   return { leases: new Leases(trusted, { owner: `${hostname()} ${process.pid}`, leaseMs }), durability };
+}
+
+/** The capability of a harness with these options. */
+export function optionsCapability({
+  suspensionKey,
+  runtime = 'quickjs',
+}: Pick<HarnessOptions, 'suspensionKey' | 'runtime'>): ScriptCapability {
+  const bridge = typeof runtime === 'object' ? runtime.bridge : runtime === 'quickjs' ? QUICKJS_BRIDGE : undefined;
+  return capabilityOf(suspensionKey === undefined ? undefined : suspensionSeal(suspensionKey), bridge);
+}
+
+/**
+ * `seal`: undefined for a harness without a `suspensionKey`. Only that harness opens its suspended scripts, so a run
+ * that waited for its key would wait in vain after the end of its process.
+ */
+export function capabilityOf(seal: SuspensionSeal | undefined, bridge: SandboxRuntime['bridge']): ScriptCapability {
+  const keys = (seal?.keyIds ?? []).map((id) => `key:${id}`);
+  const versioned = (version: number) => `bridge:${version}`;
+  const needs = [...keys.slice(0, 1), ...(bridge === undefined ? [] : [versioned(bridge.version)])];
+  return { needs, opens: [...new Set([...needs, ...keys, ...(bridge?.known ?? []).map(versioned)])] };
 }
 
 /** The seal of a harness with this `suspensionKey`. Without a key, only this seal itself opens what it sealed. */

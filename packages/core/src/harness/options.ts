@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  isScriptId,
   LimitChangesSchema,
   LimitsSchema,
   jsonDepthExceeds,
@@ -7,6 +8,7 @@ import {
   ToolscriptUsageError,
   type ApprovalPolicy,
   type AuditLog,
+  type FlowPolicy,
   type HarnessMode,
   type HarnessStore,
   type LimitsInput,
@@ -56,6 +58,12 @@ export interface HarnessOptions {
   limits?: Partial<LimitsInput> | undefined;
   /** Decides about calls that need approval. Default: the script is suspended and waits for `resume`. */
   approvals?: ApprovalPolicy | undefined;
+  /**
+   * Decides about the calls with effects, and about all calls of tools that guard arguments, from the sources of their
+   * arguments. It can only tighten `approvals`. Default: a guarded argument that untrusted text may have chosen needs
+   * the decision of a user.
+   */
+  flow?: FlowPolicy | undefined;
   /** The time in ms after which a script is suspended if it waits only for users. Default: no limit. */
   suspendAfterMs?: number | undefined;
   /**
@@ -108,6 +116,12 @@ export interface HarnessOptions {
    * the script runs with a warning ('warn'), or types are not checked ('off').
    */
   typecheck?: 'error' | 'warn' | 'off' | undefined;
+  /**
+   * 'one-program': each script can use the top-level variables, functions and classes of the script from whose heap it
+   * starts (`runScript(source, { heap })`), with their types. Default 'separate': scripts share nothing. A `store` must
+   * have `heaps`; without a store, heaps are in the memory of this harness.
+   */
+  scripts?: 'separate' | 'one-program' | undefined;
   /** Receives every event of every run. */
   onEvent?: ((event: StreamEvent) => void) | undefined;
   /** Receives failures of Toolscript itself, for the operator. A model never sees them. */
@@ -155,6 +169,7 @@ const HarnessOptionsSchema = z.strictObject({
   approvals: z
     .custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function')
     .optional(),
+  flow: z.function().optional(),
   suspendAfterMs: whole
     .min(0)
     .max(2 ** 31 - 1)
@@ -198,6 +213,7 @@ const HarnessOptionsSchema = z.strictObject({
     })
     .optional(),
   typecheck: z.enum(['error', 'warn', 'off']).optional(),
+  scripts: z.enum(['separate', 'one-program']).optional(),
   onEvent: z.function().optional(),
   onInternalError: z.function().optional(),
 });
@@ -234,19 +250,24 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
     'item',
     'refusal',
     'repeatsReadText',
+    'origin',
     'yieldAfterMs',
+    'heap',
+    'program',
   ],
   processText: [
     ...WITHOUT_SINK,
     'mode',
     'continueOnError',
+    'heap',
     'scriptSourceDeltas',
     'onOutcome',
+    'origin',
     'runId',
     'threadId',
     'turnId',
   ],
-  callTool: [...RUN_OPTIONS, 'callId', 'scriptId', 'threadId', 'turnId'],
+  callTool: [...RUN_OPTIONS, 'callId', 'scriptId', 'threadId', 'turnId', 'origin'],
   asTool: WITHOUT_SINK,
   resume: [...RESUME_OPTIONS, 'sink', 'yieldAfterMs'],
   resumeText: RESUME_OPTIONS,
@@ -293,10 +314,16 @@ export function checkRunOptions(run: object, method: string): void {
       option: `${method}: mode`,
       expected: `one of ${MODES.join(', ')}`,
     });
+  assertHeap((run as { heap?: unknown }).heap, method);
   for (const name of ['yieldAfterMs', 'forMs'] as const)
     assertTime((run as Record<string, unknown>)[name], name, method);
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);
+}
+
+function assertHeap(heap: unknown, method: string): void {
+  if (heap === undefined || (typeof heap === 'string' && isScriptId(heap))) return;
+  throw new ToolscriptUsageError('OPTION_INVALID', { option: `${method}: heap`, expected: 'the heap of an outcome' });
 }
 
 function assertTime(ms: unknown, name: string, method: string): void {

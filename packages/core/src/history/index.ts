@@ -1,4 +1,12 @@
-export { argumentSources, type ArgumentSource, type ArgumentSources, type EarlierCall } from './argument-sources.js';
+export {
+  argumentSources,
+  type ArgumentSource,
+  type ArgumentSources,
+  type EarlierCall,
+} from '../text/argument-sources.js';
+export { provenanceLines, type ProvenanceLine } from './provenance-lines.js';
+export { firstUntrusted, scriptOrigin } from './script-origin.js';
+export { readFilePart } from './files.js';
 export { collectImages, resolveImages } from './images.js';
 export type { ModelPart } from '../protocol/index.js';
 export type { CollectedImages, ImageSources, LoadImage } from './images.js';
@@ -19,6 +27,7 @@ export {
   type ResponseReducerOptions,
   type ResponseViewOptions,
 } from './reducer.js';
-export { runItems } from './run-items.js';
+export { RunItems, runItems } from './run-items.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from './response-fold.js';
 export { cutToTokens, estimateTokens } from './bounded-text.js';
+export { ProgramFold, programScope, scopeLine, scopeText, type ProgramScope } from './program-scope.js';

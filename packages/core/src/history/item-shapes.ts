@@ -27,6 +27,21 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
         required: ['type', 'media_type', 'sha256'],
       },
     },
+    files: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          type: { type: 'string', const: 'file' },
+          media_type: { type: 'string', enum: ['application/pdf', 'audio/wav', 'audio/mpeg'] },
+          name: { type: 'string' },
+          sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          data: { type: 'string' },
+        },
+        required: ['type', 'media_type', 'name', 'sha256', 'data'],
+      },
+    },
+    untrusted: { type: 'boolean' },
   },
   reasoning: { type: { type: 'string', const: 'reasoning' }, id: { type: 'string' }, content: { type: 'string' } },
   function_call: {
@@ -58,6 +73,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
         required: ['type', 'media_type', 'sha256'],
       },
     },
+    untrusted: { type: 'boolean' },
   },
   script_execution: {
     type: { type: 'string', const: 'script_execution' },
@@ -165,6 +181,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
                   'SuspensionError',
                   'ScriptInterruptedError',
                   'ScriptNotFoundError',
+                  'HeapNotFoundError',
                 ],
               },
               message: { type: 'string' },
@@ -176,6 +193,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
           line: { type: 'number' },
           column: { type: 'number' },
           retry_of: { type: 'string' },
+          untrusted: { type: 'boolean' },
         },
         required: ['call_id', 'tool', 'input', 'effect', 'status', 'started_at_ms', 'duration_ms'],
       },
@@ -239,6 +257,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
             'SuspensionError',
             'ScriptInterruptedError',
             'ScriptNotFoundError',
+            'HeapNotFoundError',
           ],
         },
         message: { type: 'string' },
@@ -254,6 +273,16 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
         metadata: { type: 'object' },
       },
       required: ['code', 'message', 'phase', 'retryable', 'metadata'],
+    },
+    untrusted: { type: 'boolean' },
+    heap: { type: 'string' },
+    scope: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { name: { type: 'string' }, type: { type: 'string' } },
+        required: ['name', 'type'],
+      },
     },
     metadata: {
       type: 'object',
@@ -315,6 +344,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     summary: { type: 'string' },
     last_message: { type: 'string' },
     tokens_before: { type: 'number' },
+    untrusted: { type: 'boolean' },
   },
   error: {
     type: { type: 'string', const: 'error' },

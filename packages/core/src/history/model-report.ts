@@ -12,6 +12,7 @@ import {
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import { collectImages, imageHolders, imageLines, resolveImages, withoutImageData, type LoadImage } from './images.js';
+import { scopeLine } from './program-scope.js';
 import { cutMiddle, oneLine, QUARTERS_PER_TOKEN, textQuarters, shareBudget, shortJson } from './bounded-text.js';
 
 export interface ModelReportOptions {
@@ -93,6 +94,7 @@ function completedSections(outcome: CompletedOutcome): Section[] {
     // The script completed, so warnings of the type checker no longer matter.
     ...diagnosticSection(outcome.diagnostics.filter(({ code }) => !code.startsWith('ts'))),
     ...logSection(outcome),
+    ...scopeSection(outcome),
   ];
 }
 
@@ -122,6 +124,7 @@ function failedSections(outcome: FailedOutcome, source: string | undefined): Sec
     ...diagnosticSection(outcome.diagnostics.filter((diagnostic) => !isSaidBy(error, diagnostic))),
     ...textSection('Output before the failure:', outcome.output, 1),
     ...logSection(outcome),
+    ...scopeSection(outcome),
   ];
 }
 
@@ -137,7 +140,7 @@ function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic
 function suspendedSections(outcome: SuspendedOutcome): Section[] {
   return [
     headline(
-      `Script suspended, ${countOperations(outcome.operations)}. It resumes by itself when the user has decided; ` +
+      `Script suspended, ${countOperations(outcome.operations)}. It waits for the user's decision; ` +
         'do not repeat its calls.',
     ),
     ...textSection('Waiting for a decision:', outcome.pendingApprovals.map(approvalRow).join('\n'), 2),
@@ -231,6 +234,10 @@ function logSection({ logs }: Outcome): Section[] {
     logs.map(({ level, text }) => (level === 'log' ? text : `${level}: ${text}`)).join('\n'),
     1,
   );
+}
+
+function scopeSection({ scope = [] }: Outcome): Section[] {
+  return scope.length === 0 ? [] : [headline(scopeLine(scope))];
 }
 
 function textSection(title: string, text: string, weight: number): Section[] {

@@ -43,6 +43,11 @@ export function outcomeToOutputItem(
     operations: outcome.operations.map(toSnakeCase),
     ...imageMembers(imageHolders(outcome)),
     diagnostics: outcome.diagnostics.map(toSnakeCase),
+    ...present({
+      untrusted: outcome.untrusted,
+      heap: outcome.heap,
+      scope: outcome.scope?.map(({ name, type }) => ({ name, type })),
+    }),
     metadata: toSnakeCase(outcome.metadata),
   };
 }
@@ -67,6 +72,7 @@ export function operationToOutputItem(
     id,
     call_id: callId,
     success: operation.status === 'completed',
+    ...present({ untrusted: operation.untrusted }),
   } as const;
   const problem = operationProblem(operation);
   if (reader !== undefined) return { ...common, output: problem ?? resultJson(operation.result), read_by: reader };

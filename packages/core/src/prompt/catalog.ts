@@ -6,6 +6,7 @@ import {
   missingLine,
   namespaceLine,
   toolNamespace,
+  type ResultType,
   type DeclarationDetail,
   type ToolDeclaration,
 } from '../tools/index.js';
@@ -23,17 +24,19 @@ export interface PromptCatalog {
 
 /**
  * Writes as many of the tools as fit in `room`, in estimated tokens. If all tools fit, they are shown in full.
- * Otherwise, the room is filled step by step, and each step goes to the namespace that has used the fewest tokens. The
- * first step of a namespace shows the number of its tools. The next steps show names with first sentences, then
+ * Otherwise, the tools without a namespace, which are the agent's own, first fill half of the room. The rest is filled
+ * step by step, and each step goes to the namespace that has used the fewest tokens. The first step of a namespace shows
+ * the number of its tools. The next steps show names with first sentences, then
  * signatures, types and docs. So a large namespace never displaces a small one. A tool whose next step does not fit
- * stays as it is, and others continue. The result depends only on the arguments.
+ * stays as it is, and others continue. The result depends only on the arguments. `resultType`: the observed types.
  */
-export function writePromptCatalog(tools: readonly Tool[], room: number): PromptCatalog {
-  if (fitsInFull(tools, room)) {
-    const text = declarationsFor(tools);
+export function writePromptCatalog(tools: readonly Tool[], room: number, resultType?: ResultType): PromptCatalog {
+  const declare = declarationWriter(tools, { resultType });
+  if (fitsInFull(tools, room, declare)) {
+    const text = declarationsFor(tools, { resultType });
     if (estimatePromptTokens(text) <= room) return { text, shown: tools.length, byName: 0 };
   }
-  const filling = new Filling(tools, room - estimatePromptTokens(FRAME));
+  const filling = new Filling(tools, room - estimatePromptTokens(FRAME), declare);
   filling.run();
   return filling.catalog();
 }
@@ -42,12 +45,13 @@ export function writePromptCatalog(tools: readonly Tool[], room: number): Prompt
 const STEPS: readonly DeclarationDetail[] = ['names', 'signatures', 'types', 'full'];
 /** The text around all members. */
 const FRAME = 'interface Tools {\n}\n';
+/** The share of the room that the tools without a namespace fill first. */
+const OWN_SHARE = 0.5;
 /** The minimum tokens of a step. */
 const MIN_STEP_TOKENS = 3;
 
 /** Whether all tools fit in full. The check stops as soon as the text of the tools is too long. */
-function fitsInFull(tools: readonly Tool[], room: number): boolean {
-  const declare = declarationWriter(tools);
+function fitsInFull(tools: readonly Tool[], room: number, declare: ReturnType<typeof declarationWriter>): boolean {
   let left = room;
   for (const tool of tools) {
     left -= declarationTokens(declare(tool, 'full'), '');
@@ -76,14 +80,14 @@ interface Step {
 }
 
 class Filling {
-  readonly #declare: (tool: Tool, detail: DeclarationDetail) => ToolDeclaration;
+  readonly #declare: ReturnType<typeof declarationWriter>;
   readonly #namespaces: NamespaceShare[];
   /** The namespaces that the text already contains, as dotted names. */
   readonly #open = new Set<string>();
   #left: number;
 
-  constructor(tools: readonly Tool[], room: number) {
-    this.#declare = declarationWriter(tools);
+  constructor(tools: readonly Tool[], room: number, declare: ReturnType<typeof declarationWriter>) {
+    this.#declare = declare;
     this.#left = room;
     const namespaces = new Map<string, { path: readonly string[]; tools: ToolShare[] }>();
     for (const tool of tools) {
@@ -100,8 +104,15 @@ class Filling {
   }
 
   run(): void {
-    const active = new Set(this.#namespaces);
-    while (active.size > 0 && this.#left >= MIN_STEP_TOKENS) {
+    const own = this.#namespaces.filter(({ path }) => path.length === 0);
+    this.#fill(own, this.#left * (1 - OWN_SHARE));
+    this.#fill(this.#namespaces, MIN_STEP_TOKENS);
+  }
+
+  /** Gives steps to these namespaces while `least` tokens are left. */
+  #fill(namespaces: readonly NamespaceShare[], least: number): void {
+    const active = new Set(namespaces);
+    while (active.size > 0 && this.#left >= least) {
       const namespace = leastUsedNamespace(active);
       const next = namespace.steps.next();
       if (next.done === true) active.delete(namespace);

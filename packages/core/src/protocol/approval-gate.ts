@@ -2,6 +2,7 @@ import type { ApprovalChange, ApprovalRequest, Remember } from './approvals.js';
 import type { JsonValue } from './json.js';
 import type { RunContext } from './run-context.js';
 import type { PlannedCall } from './script.js';
+import type { FlowFinding, Provenance } from './provenance.js';
 import type { Tool } from './tools.js';
 
 /**
@@ -58,6 +59,8 @@ export interface GateCall {
   readonly plan: readonly PlannedCall[];
   /** The parts that changed after a user approved the call, if the call is asked about again. */
   readonly changed?: readonly ApprovalChange[] | undefined;
+  /** The sources of the arguments. Undefined if neither the tool nor the host has a rule about them. */
+  readonly flow?: FlowFinding | undefined;
   /** Aborts when the decision is no longer needed; later answers are ignored. */
   readonly signal: AbortSignal;
   /** Called at most once: immediately before a user is asked. */
@@ -73,6 +76,7 @@ export interface DecisionCommon {
   readonly by: ApprovalDecider;
   readonly note?: string | undefined;
   readonly remember?: Remember | undefined;
+  readonly provenance?: Provenance | undefined;
 }
 
 export type GateDecision = DecisionCommon &

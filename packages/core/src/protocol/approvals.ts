@@ -3,6 +3,7 @@ import { CoveredPartSchema } from './covered-part.js';
 import { PlannedCallSchema } from './items.js';
 import type { KnownMembers } from './known-members.js';
 import { ToolEffectSchema } from './operations.js';
+import { ProvenanceSchema } from './provenance.js';
 import { StoreIdSchema, TimeSchema } from './store-shapes.js';
 import type { ToolEffect } from './tools.js';
 
@@ -42,6 +43,8 @@ export const ApprovalRequestSchema = z.looseObject({
   digest: z.string(),
   /** In a request that asks again: the parts that changed after the call was approved. */
   changed: z.array(ApprovalChangeSchema).readonly().optional(),
+  /** Where the arguments came from. Present if the tool guards arguments, or the host has a policy about sources. */
+  provenance: ProvenanceSchema.optional(),
   /** The calls that the script's text names. */
   plan: z.array(PlannedCallSchema).readonly(),
   /** True if the plan lists this call with these exact arguments, so that a decision for the plan covers this call. */
@@ -139,6 +142,11 @@ export interface ApprovalRule {
    * denies or asks, one match is enough.
    */
   permission?: string | undefined;
+  /**
+   * `untrusted`: the rule matches only if untrusted text may have chosen an argument that the tool guards. Not for rules
+   * that approve.
+   */
+  from?: 'untrusted' | undefined;
   action: 'approve' | 'deny' | 'ask';
 }
 

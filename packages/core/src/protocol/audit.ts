@@ -1,6 +1,7 @@
 import type { ApprovalDecider } from './approval-gate.js';
 import type { Remember } from './approvals.js';
 import type { Operation } from './operations.js';
+import type { Provenance } from './provenance.js';
 import type { ToolEffect } from './tools.js';
 
 /** The owner and the time of an entry. */
@@ -28,6 +29,8 @@ export type AuditFact = { callId: string; tool: string } & (
       replacedInputJson?: string | undefined;
       /** The arguments that the decision is about. An approved call runs with these arguments. */
       inputJson: string;
+      /** Where the arguments came from, if a rule is about it. */
+      provenance?: Provenance | undefined;
     }
   | { type: 'call_started'; effect: ToolEffect; input: unknown }
   | {

@@ -148,6 +148,12 @@ export const ERROR_TABLE = {
     false,
   ),
   ScriptNotFoundError: row('executing', 'There is no script with that id.', 'Use the id from an outcome.', false),
+  HeapNotFoundError: row(
+    'executing',
+    'The variables of earlier scripts are no longer stored.',
+    'Declare the variables again.',
+    false,
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 /** The code of a script's failure, such as `ToolValidationError`. `ERROR_TABLE` describes each code. */

@@ -128,6 +128,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** The number of attempts so far. */
     attempts: z.number().int().min(1),
     delay_ms: z.number().min(0),
+    /** The model that gets the request in place of the one that failed. */
+    model: z.string().optional(),
   }),
   /** A sub-agent starts. Its run is part of this run, and its events follow as `agent_event`. */
   z.looseObject({
@@ -144,6 +146,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     file_keys: z.array(z.string()).readonly().optional(),
     /** The SHA-256 of the texts of these files at the launch. */
     files_sha256: z.string().optional(),
+    /** True: the task or the files may contain text of unknown authors. */
+    untrusted: z.boolean().optional(),
     tools: z.array(z.string()).readonly(),
     /** The nesting depth: 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),
@@ -183,6 +187,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     approval_ids: z.array(z.string()).optional(),
     /** Present if the status is `incomplete`. */
     incomplete_reason: z.string().optional(),
+    /** The value of the final answer, for a run with an `outputSchema`, or which ended with the value of a script. */
+    output: z.unknown().optional(),
     /** The reason why the answer ended, in the provider's own words. */
     stop_reason: z.unknown().optional(),
   }),

@@ -34,9 +34,11 @@ export class FairQueue<Item> {
 
   /**
    * `refuse` is called, in a later tick, after the item has left the queue without a turn: it waited too long, or the
-   * queue was full. A full queue refuses the last item of the principal with the most items.
+   * queue was full. A full queue refuses the last item of the principal with the most items. An item that waits already
+   * keeps its place.
    */
   add(item: Item, { principal, waitMs }: Turn, refuse: (waitedMs: number) => void): void {
+    if (this.#places.has(item)) return;
     const key = principal ?? '';
     const queue = this.#queues.get(key);
     if (queue === undefined) this.#queues.set(key, [item]);

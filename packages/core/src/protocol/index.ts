@@ -1,12 +1,14 @@
 export * from './approval-gate.js';
 export * from './approval-records.js';
 export * from './approvals.js';
+export * from './provenance.js';
 export type { AuditEntry, AuditFact, AuditLog } from './audit.js';
 export * from './document-store.js';
 export * from './errors.js';
 export * from './run-events.js';
 export * from './event-log.js';
 export * from './events.js';
+export * from './heap-store.js';
 export * from './hosted-code.js';
 export * from './items.js';
 export { jsonDepthExceeds, MAX_JSON_DEPTH, present, type JsonObject, type JsonValue } from './json.js';

@@ -65,6 +65,23 @@ export const ImagePartSchema = z.looseObject({
 /** An image in a message or a result: its bytes in base64, or a reference that the host resolves. */
 export type ImagePart = z.infer<typeof ImagePartSchema>;
 
+/** Limits for the files of one message: the maximum number of files, and the maximum bytes of each. */
+export const MAX_FILES = 4;
+export const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+/** A file of a user's message that some models read, besides images and text: a PDF, or a recording. */
+export const FilePartSchema = z.looseObject({
+  type: z.literal('file'),
+  media_type: z.enum(['application/pdf', 'audio/wav', 'audio/mpeg']),
+  name: z.string(),
+  /** SHA-256 of the bytes, 64 hexadecimal digits. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+  /** The bytes as base64. */
+  data: z.string(),
+});
+/** A PDF or a recording in a user's message, with its bytes in base64. */
+export type FilePart = z.infer<typeof FilePartSchema>;
+
 const LogItemSchema = z.looseObject({
   level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
   text: z.string(),
@@ -93,6 +110,10 @@ export const MessageItemSchema = z.looseObject({
   announces: z.enum(['all', 'changes']).optional(),
   /** The images of a user's message, without `data`. */
   images: z.array(ImagePartSchema).optional(),
+  /** The files of a user's message. */
+  files: z.array(FilePartSchema).optional(),
+  /** True: the message may contain text of unknown authors, as the task of a sub-agent may. */
+  untrusted: z.boolean().optional(),
 });
 
 export const ReasoningItemSchema = z.looseObject({
@@ -121,6 +142,8 @@ export const FunctionCallOutputItemSchema = z.looseObject({
   read_by: z.string().optional(),
   /** The images of the result, without `data`. */
   images: z.array(ImagePartSchema).optional(),
+  /** True: the result contains text of unknown authors. */
+  untrusted: z.boolean().optional(),
 });
 
 export const ScriptExecutionItemSchema = z.looseObject({
@@ -169,6 +192,12 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
   images: z.array(ImagePartSchema).optional(),
   diagnostics: z.array(DiagnosticSchema).optional(),
   error: ItemErrorSchema.optional(),
+  /** True: the model reads text of unknown authors in the report. */
+  untrusted: z.boolean().optional(),
+  /** The heap from which the conversation's next script starts, if its scripts share their variables. */
+  heap: z.string().optional(),
+  /** The variables that the script added, with their types. */
+  scope: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
   metadata: OutcomeMetadataSchema,
 });
 
@@ -220,6 +249,8 @@ export const CompactionItemSchema = z.looseObject({
   last_message: z.string().optional(),
   /** The size of the conversation before the summary, in tokens; an estimate. */
   tokens_before: z.number().optional(),
+  /** True: the model had read text of unknown authors before the summary. */
+  untrusted: z.boolean().optional(),
 });
 
 export const ErrorItemSchema = z.looseObject({

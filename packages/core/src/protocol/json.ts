@@ -26,31 +26,9 @@ export interface JsonExtent {
 
 /** Measures JSON text without parsing it: one pass, no recursion. Stops where the text nests deeper than `maxDepth`. */
 export function measureJson(text: string, maxDepth: number): JsonExtent {
-  let depth = 0;
-  let deepest = 0;
-  let values = 1;
-  for (let index = 0; index < text.length && deepest <= maxDepth; index++) {
-    switch (text.charCodeAt(index)) {
-      case QUOTE:
-        index = endOfString(text, index);
-        break;
-      case 44:
-      case 58:
-        values += 1;
-        break;
-      case 91:
-      case 123:
-        depth += 1;
-        if (depth > deepest) deepest = depth;
-        break;
-      case 93:
-      case 125:
-        depth -= 1;
-        if (!isOpening(text.charCodeAt(index - 1))) values += 1;
-        break;
-    }
-  }
-  return { depth: deepest, values };
+  const measure = new JsonMeasure({ levels: maxDepth, values: Number.POSITIVE_INFINITY });
+  measure.add(text);
+  return measure;
 }
 
 /** Limits of a text of JSON from outside, before it is parsed. */
@@ -60,11 +38,99 @@ export interface JsonTextLimits {
   readonly values: number;
 }
 
+/** Measures JSON text in parts, and stops where it exceeds a limit. Bytes may be given as latin1 text. */
+export class JsonMeasure implements JsonExtent {
+  depth = 0;
+  values = 1;
+  readonly #limits: JsonTextLimits;
+  #open = 0;
+  #last = 0;
+  #isInText = false;
+  /** Number of backslashes at the end of the part before, inside a text. */
+  #escapes = 0;
+
+  constructor(limits: JsonTextLimits) {
+    this.#limits = limits;
+  }
+
+  /** The reason why the text is refused, as the end of a sentence. */
+  get problem(): string | undefined {
+    const { levels, values } = this.#limits;
+    if (this.depth > levels) return `is nested more than ${levels} levels deep`;
+    return this.values > values ? `has more than ${values} values` : undefined;
+  }
+
+  add(part: string): void {
+    const { levels: maxDepth, values: maxValues } = this.#limits;
+    let { depth, values } = this;
+    let open = this.#open;
+    let index = this.#isInText ? this.#endOfText(part, 0, this.#escapes) + 1 : 0;
+    for (; index < part.length && depth <= maxDepth && values <= maxValues; index++) {
+      switch (part.charCodeAt(index)) {
+        case QUOTE:
+          index = this.#endOfText(part, index + 1, 0);
+          break;
+        case 44:
+        case 58:
+          values += 1;
+          break;
+        case 91:
+        case 123:
+          open += 1;
+          if (open > depth) depth = open;
+          break;
+        case 93:
+        case 125:
+          open -= 1;
+          if (!isOpening(index === 0 ? this.#last : part.charCodeAt(index - 1))) values += 1;
+          break;
+      }
+    }
+    this.depth = depth;
+    this.values = values;
+    this.#open = open;
+    if (part !== '') this.#last = part.charCodeAt(part.length - 1);
+  }
+
+  /**
+   * The index of the quote that closes a text which continues at `start`; the length of the part if there is none.
+   * `escapes`: the backslashes directly before `start`.
+   */
+  #endOfText(part: string, start: number, escapes: number): number {
+    this.#isInText = false;
+    for (let end = part.indexOf('"', start); end !== -1; end = part.indexOf('"', end + 1))
+      if (escapesBefore(part, end, start, escapes) % 2 === 0) return end;
+    this.#isInText = true;
+    this.#escapes = escapesBefore(part, part.length, start, escapes);
+    return part.length;
+  }
+}
+
+/** The number of backslashes directly before `end`, of which `before` are before `start`. */
+function escapesBefore(part: string, end: number, start: number, before: number): number {
+  let first = end;
+  while (first > start && part.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return end - first + (first === start ? before : 0);
+}
+
 /** The reason why a text of JSON is refused before it is parsed, as the end of a sentence. */
 export function jsonTextProblem(text: string, limits: JsonTextLimits): string | undefined {
-  const { depth, values } = measureJson(text, limits.levels);
-  if (depth > limits.levels) return `is nested more than ${limits.levels} levels deep`;
-  return values > limits.values ? `has more than ${limits.values} values` : undefined;
+  const measure = new JsonMeasure(limits);
+  measure.add(text);
+  return measure.problem;
+}
+
+/** Limits of a message of a provider or of an MCP server, and of a stored record. A value in it may be a list of tools. */
+export const MESSAGE_LIMITS: JsonTextLimits = { levels: 1_000, values: 1_000_000 };
+
+/** The value of JSON text from outside; undefined if it is not JSON, or exceeds `MESSAGE_LIMITS`. */
+export function messageJson(text: string): unknown {
+  try {
+    // defence: messages-are-measured-before-parsing
+    return jsonTextProblem(text, MESSAGE_LIMITS) === undefined ? (JSON.parse(text) as unknown) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** True if brackets outside strings nest deeper than `limit`. */
@@ -74,16 +140,6 @@ export function jsonDepthExceeds(text: string, limit: number): boolean {
 
 function isOpening(code: number): boolean {
   return code === 91 || code === 123;
-}
-
-/** The index of the closing quote; the length of the text if there is none. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return end;
-  }
-  return text.length;
 }
 
 /** Whether a value is an object and not an array. */

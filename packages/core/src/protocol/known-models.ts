@@ -1,5 +1,6 @@
 import type { ReasoningEffort } from './model.js';
-import { MODEL_FAMILIES, type ModelFacts } from './model-families.js';
+import type { FilePart } from './items.js';
+import { MODEL_FAMILIES, type FileKind, type ModelFacts } from './model-families.js';
 
 /** The models of the built-in agents, by slug. */
 export const DEFAULT_MODELS = {
@@ -67,6 +68,24 @@ export function isClaude(model: string): boolean {
 export function takesTemperature(model: string, effort: ReasoningEffort | undefined): boolean {
   const { temperature = 'always' } = factsOf(model);
   return temperature === 'always' || (temperature === 'without-reasoning' && effort === 'none');
+}
+
+/**
+ * The files that a wire format carries: https://developers.openai.com/api/docs/guides/file-inputs and
+ * https://developers.openai.com/api/docs/guides/audio-chat-completions, read on 2026-11-28. The SDK of OpenAI 7.59.0
+ * lists no audio among the content of a message in Responses.
+ */
+const FILES_OF_FORMAT: Readonly<Record<string, readonly FileKind[]>> = {
+  'openai-responses': ['pdf'],
+  'openai-chat': ['pdf', 'audio'],
+  'anthropic-messages': ['pdf'],
+};
+
+/** Whether the requests to a model may contain a file. An unknown model gets all that its format carries. */
+export function takesFile(api: string, model: string, { media_type }: Pick<FilePart, 'media_type'>): boolean {
+  const kind = media_type === 'application/pdf' ? 'pdf' : 'audio';
+  const { files = FILES_OF_FORMAT[api] ?? [] } = factsOf(model);
+  return files.includes(kind) && FILES_OF_FORMAT[api]?.includes(kind) === true;
 }
 
 /** Prefixes of gateways, platforms, regions and fine-tuned models. */

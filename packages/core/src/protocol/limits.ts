@@ -52,8 +52,9 @@ export const LimitsSchema = z.strictObject({
   maxToolInputValues: positive().default(30_000),
   /** Tokens of a result that enter the conversation. */
   modelOutputTokens: positive().default(8_000),
-  maxLogEvents: whole().default(200),
-  logRatePerSec: positive().default(20),
+  /** Console lines that are kept: the first half and the last half. */
+  maxLogEvents: whole().default(5_000),
+  /** Bytes of the console lines that are kept. */
   maxLogBytes: whole().default(262_144),
   allowDetachedPromises: z.boolean().default(false),
   /** Maximum time that a script waits for a turn in each shared stage: compiler, type checker, sandbox, changes of files; in ms. */

@@ -9,12 +9,20 @@ import type { ReasoningEffort } from './model.js';
 /** The values of `thinking.type` in Anthropic Messages. */
 type ThinkingType = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
 
+/** A kind of files besides images and text. */
+export type FileKind = 'pdf' | 'audio';
+
 /** US dollars for a million tokens. */
-interface ModelPrices {
+interface TokenPrices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
+}
+
+interface ModelPrices extends TokenPrices {
+  /** The prices of a whole request whose input has more tokens than `above`. */
+  readonly long?: (TokenPrices & { readonly above: number }) | undefined;
 }
 
 export interface ModelFacts {
@@ -34,11 +42,17 @@ export interface ModelFacts {
   readonly thinksByDefault?: boolean | undefined;
   /** Whether the answer contains the text of the thinking if the request does not ask for it. */
   readonly thinkingDisplay?: 'summarized' | 'omitted' | undefined;
+  /** Whether a part of a message can mark the end of a cached prefix (OpenAI). */
+  readonly cacheBreakpoints?: boolean | undefined;
+  /** Whether the service enforces a JSON Schema of the answer. */
+  readonly structuredOutput?: boolean | undefined;
+  /** The files that the model reads. */
+  readonly files?: readonly FileKind[] | undefined;
   /** Tokens. */
   readonly contextWindow?: number | undefined;
   /** Tokens of an answer. */
   readonly maxOutputTokens?: number | undefined;
-  /** The standard prices. Some services charge more for a long prompt. */
+  /** The prices of the standard tier. */
   readonly prices?: ModelPrices | undefined;
   /** The last day of the model, as `YYYY-MM-DD`. */
   readonly shutdown?: string | undefined;
@@ -48,7 +62,7 @@ interface Statement extends ModelFacts {
   readonly source: string;
   /** The day on which the source was read, as `YYYY-MM-DD`. */
   readonly read: string;
-  /** The models of the family whose limits, prices or last day the statement gives. Default: all. */
+  /** The models of the family whose files, limits, prices or last day the statement gives. Default: all. */
   readonly of?: readonly string[] | undefined;
 }
 
@@ -86,6 +100,44 @@ const CHAT_TOOLS = {
 /** GPT-6 Astra and GPT-6.1 Sol require Responses for tools. */
 const RESPONSES_TOOLS = { source: `${OPENAI}/guides/deployment-checklist`, read, chatTools: 'never' } as const;
 
+/**
+ * "For requests with more than 272K input tokens, input and cache rates double and output costs 1.5 times the
+ * short-context rate for the full request": https://developers.openai.com/api/docs/models/gpt-6.2-sol, read on
+ * 2026-11-28. The other models with this context window have the same rule.
+ */
+function openAiPrices(prices: TokenPrices): ModelPrices {
+  const { input, output, cacheRead = input, cacheWrite = input } = prices;
+  const long = { input: 2 * input, output: 1.5 * output, cacheRead: 2 * cacheRead, cacheWrite: 2 * cacheWrite };
+  return { ...prices, long: { above: 272_000, ...long } };
+}
+
+/** "Only supported by OpenAI GPT-5.6 and newer." */
+const BREAKPOINTS = {
+  source: 'https://openrouter.ai/docs/client-sdks/typescript/models/promptcacheoptions.md',
+  read,
+  cacheBreakpoints: true,
+} as const;
+
+/** "On models with vision capabilities, such as gpt-4o and later models." */
+const PDFS = { source: `${OPENAI}/guides/file-inputs`, read, files: ['pdf'] } as const;
+const NO_FILES = { ...PDFS, files: [] } as const;
+/** "All active models support PDF processing." */
+const PDFS_CLAUDE = { source: `${CLAUDE}/build-with-claude/pdf-support`, read, files: ['pdf'] } as const;
+
+/** GPT-4o of August 2024 and later. */
+const STRUCTURED = {
+  source: 'https://docs.orq.ai/changelog/structured-outputs',
+  read,
+  structuredOutput: true,
+} as const;
+/** All models of Claude 4.5 and later. */
+const STRUCTURED_CLAUDE = {
+  source:
+    'https://documentation.s3ns.fr/gemini-enterprise-agent-platform/models/partner-models/claude/structured-outputs?hl=de',
+  read,
+  structuredOutput: true,
+} as const;
+
 const DEPRECATIONS = { source: `${OPENAI}/deprecations`, read } as const;
 const SHUTDOWNS_OF_OPENAI = {
   source:
@@ -110,6 +162,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-6.2-sol', 'gpt-6.2-astra'],
     statements: [
+      STRUCTURED,
+      PDFS,
+      BREAKPOINTS,
       { source: `${OPENAI}/models/gpt-6.2-sol`, read, efforts: LOW_TO_MAX, ...OPENAI_LIMITS },
       {
         source:
@@ -128,13 +183,13 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: `${OPENAI}/models/gpt-6.2-sol`,
         read,
         of: ['gpt-6.2-sol'],
-        prices: { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 },
+        prices: openAiPrices({ input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 }),
       },
       {
         source: 'https://vercel.com/ai-gateway/models/gpt-6.2-astra',
         read,
         of: ['gpt-6.2-astra'],
-        prices: { input: 8, output: 40 },
+        prices: openAiPrices({ input: 8, output: 40 }),
       },
     ],
   },
@@ -143,6 +198,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-6.1-sol'],
     statements: [
+      STRUCTURED,
+      PDFS,
+      BREAKPOINTS,
       {
         source: 'https://dev.to/aihubmix/choosing-a-reasoning-effort-for-gpt-61-sol-low-to-max-4326',
         read,
@@ -159,7 +217,7 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: 'https://dev.to/hassann/how-to-use-gpt-61-sol-apl--45cg',
         read,
         ...OPENAI_LIMITS,
-        prices: { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 },
+        prices: openAiPrices({ input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 }),
       },
     ],
   },
@@ -168,6 +226,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-6-astra'],
     statements: [
+      STRUCTURED,
+      PDFS,
+      BREAKPOINTS,
       {
         source: 'https://docs.litellm.ai/blog/gpt_6_astra',
         read,
@@ -179,7 +240,7 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: 'https://vercel.com/ai-gateway/models/gpt-6-astra',
         read,
         ...OPENAI_LIMITS,
-        prices: { input: 10, output: 50 },
+        prices: openAiPrices({ input: 10, output: 50 }),
       },
     ],
   },
@@ -188,6 +249,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-6.1-terra', 'gpt-6-sol', 'gpt-6-luna'],
     statements: [
+      STRUCTURED,
+      PDFS,
+      BREAKPOINTS,
       {
         source: `${OPENAI}/models/gpt-6-sol`,
         read,
@@ -200,19 +264,19 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: `${OPENAI}/models/gpt-6-sol`,
         read,
         of: ['gpt-6-sol'],
-        prices: { input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 },
+        prices: openAiPrices({ input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 }),
       },
       {
         source: 'https://inference.sh/apps/openai/gpt-6-luna',
         read,
         of: ['gpt-6-luna'],
-        prices: { input: 0.1, output: 0.5, cacheRead: 0.01 },
+        prices: openAiPrices({ input: 0.1, output: 0.5, cacheRead: 0.01 }),
       },
       {
         source: 'https://apidog.com/blog/gpt-6-1-terra-api/',
         read,
         of: ['gpt-6.1-terra'],
-        prices: { input: 1, output: 5 },
+        prices: openAiPrices({ input: 1, output: 5 }),
       },
     ],
   },
@@ -221,6 +285,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-5.6', 'gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna'],
     statements: [
+      STRUCTURED,
+      PDFS,
+      BREAKPOINTS,
       { source: `${OPENAI}/models/gpt-5.6-luna`, read, efforts: NONE_TO_MAX, ...OPENAI_LIMITS },
       SAMPLING,
       CHAT_TOOLS,
@@ -228,13 +295,13 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: `${OPENAI}/models/gpt-5.6-luna`,
         read,
         of: ['gpt-5.6-luna'],
-        prices: { input: 0.2, output: 1.2, cacheRead: 0.02, cacheWrite: 0.25 },
+        prices: openAiPrices({ input: 0.2, output: 1.2, cacheRead: 0.02, cacheWrite: 0.25 }),
       },
       {
         source: 'https://docs.laozhang.ai/en/announcements/gpt-5-6-pricing-2026-07',
         read,
         of: ['gpt-5.6-terra'],
-        prices: { input: 2, output: 12, cacheRead: 0.2 },
+        prices: openAiPrices({ input: 2, output: 12, cacheRead: 0.2 }),
       },
     ],
   },
@@ -243,6 +310,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-5.5', 'gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'],
     statements: [
+      STRUCTURED,
+      PDFS,
       {
         source: 'https://docs.rs/crate/meerkat-core/0.6.25/source/src/model_profile/capabilities/openai.rs',
         read,
@@ -260,7 +329,7 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: 'https://github.com/opper-ai/cli/pull/12',
         read,
         of: ['gpt-5.5'],
-        prices: { input: 5, output: 30 },
+        prices: openAiPrices({ input: 5, output: 30 }),
       },
       { ...SHUT_DOWN_IN_APRIL, of: ['gpt-5.4-nano'] },
     ],
@@ -270,6 +339,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-5.3-codex'],
     statements: [
+      STRUCTURED,
+      PDFS,
       {
         source: 'https://docs.rs/crate/meerkat-core/0.6.25/source/src/model_profile/capabilities/openai.rs',
         read,
@@ -283,13 +354,20 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     name: 'GPT-5.2',
     vendor: 'openai',
     models: ['gpt-5.2'],
-    statements: [{ source: 'https://github.com/RayBytes/ChatMock/pull/101', read, efforts: NONE_TO_XHIGH }, SAMPLING],
+    statements: [
+      STRUCTURED,
+      PDFS,
+      { source: 'https://github.com/RayBytes/ChatMock/pull/101', read, efforts: NONE_TO_XHIGH },
+      SAMPLING,
+    ],
   },
   {
     name: 'GPT-5.1',
     vendor: 'openai',
     models: ['gpt-5.1'],
     statements: [
+      STRUCTURED,
+      PDFS,
       {
         source: 'https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort',
         read,
@@ -305,6 +383,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['gpt-5', 'gpt-5-mini', 'gpt-5-nano'],
     statements: [
+      STRUCTURED,
+      PDFS,
       {
         source: 'https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort',
         read,
@@ -326,6 +406,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'openai',
     models: ['o3', 'o3-mini', 'o4-mini', 'o1'],
     statements: [
+      { ...PDFS, of: ['o3', 'o4-mini', 'o1'] },
+      { ...NO_FILES, of: ['o3-mini'] },
+      { ...STRUCTURED, of: ['o3', 'o3-mini', 'o4-mini'] },
       NO_TEMPERATURE,
       { ...SHUTDOWNS_OF_OPENAI, of: ['o3'], shutdown: '2026-12-11' },
       { ...SHUT_DOWN_IN_OCTOBER, of: ['o3-mini', 'o4-mini', 'o1'] },
@@ -350,6 +433,9 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
       'gpt-5.3-chat',
     ],
     statements: [
+      { ...PDFS, of: ['gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4o', 'gpt-4o-mini'] },
+      { ...NO_FILES, of: ['gpt-4-turbo', 'gpt-4', 'gpt-3.5-turbo'] },
+      { ...STRUCTURED, of: ['gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4o', 'gpt-4o-mini'] },
       {
         source: 'https://github.com/cognesy/instructor-telemetry/releases/tag/v2.14.2',
         read,
@@ -372,6 +458,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-opus-5-5'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/models/opus-5-5/whats-new-opus-5-5`,
         read,
@@ -395,6 +483,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-sonnet-5-5'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/models/sonnet-5-5/migration-guide`,
         read,
@@ -418,6 +508,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-haiku-5-5'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/models/haiku-5-5/whats-new-haiku-5-5`,
         read,
@@ -436,7 +528,13 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         source: `${CLAUDE}/models/haiku-5-5/overview`,
         read,
         ...CLAUDE_LIMITS,
-        prices: { input: 0.1, output: 0.5, cacheRead: 0.01, cacheWrite: 0.125 },
+        prices: {
+          input: 0.1,
+          output: 0.5,
+          cacheRead: 0.01,
+          cacheWrite: 0.125,
+          long: { above: 100_000, input: 0.5, output: 2.5, cacheRead: 0.05, cacheWrite: 0.625 },
+        },
       },
     ],
   },
@@ -445,6 +543,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-fable-5-1', 'claude-mythos-5-1', 'claude-fable-5-2', 'claude-mythos-5-2'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/models/opus-5-5/whats-new-opus-5-5`,
         read,
@@ -474,6 +574,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-fable-5', 'claude-mythos-5', 'claude-mythos-preview'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html',
         read,
@@ -497,6 +599,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-opus-5', 'claude-sonnet-5'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/about-claude/models/whats-new-opus-5`,
         read,
@@ -526,6 +630,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-opus-4-8', 'claude-opus-4-7'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html',
         read,
@@ -545,6 +651,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
     vendor: 'anthropic',
     models: ['claude-opus-4-6', 'claude-sonnet-4-6'],
     statements: [
+      STRUCTURED_CLAUDE,
+      PDFS_CLAUDE,
       {
         source: `${CLAUDE}/build-with-claude/adaptive-thinking`,
         read,
@@ -577,6 +685,8 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
       'claude-3-7-sonnet',
     ],
     statements: [
+      PDFS_CLAUDE,
+      { ...STRUCTURED_CLAUDE, of: ['claude-haiku-4-5', 'claude-opus-4-5', 'claude-sonnet-4-5'] },
       {
         source: `${CLAUDE}/build-with-claude/adaptive-thinking`,
         read,

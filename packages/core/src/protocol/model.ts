@@ -1,5 +1,5 @@
 import type { EventPayload } from './events.js';
-import type { ImagePart, OutputItem } from './items.js';
+import type { FilePart, ImagePart, OutputItem } from './items.js';
 import type { ToolCallers } from './tools.js';
 
 /**
@@ -68,6 +68,11 @@ export interface ModelRequest {
   temperature?: number | undefined;
   reasoningEffort?: ReasoningEffort | undefined;
   stopSequences?: readonly string[] | undefined;
+  /**
+   * The JSON Schema of the answer's text. Omitted for a model that cannot enforce it: then the conversation must ask for
+   * it. Default: any text.
+   */
+  outputSchema?: Readonly<Record<string, unknown>> | undefined;
   promptCache?: PromptCache | undefined;
   /** Finds the bytes of image references. Without this function, only images with `data` are shown. */
   resolveImages?: ResolveImages | undefined;
@@ -103,6 +108,8 @@ export interface CustomTool {
   name: string;
   description: string;
   argument: string;
+  /** The grammar that the text follows, in Lark's syntax or as a regular expression, if the wire format has grammars. */
+  grammar?: { syntax: 'lark' | 'regex'; definition: string } | undefined;
 }
 
 /** How a provider may cache the beginning of a conversation. */
@@ -113,8 +120,8 @@ export interface PromptCache {
   key?: string | undefined;
 }
 
-/** A part of a model's input: text, or an image with its `data`. */
-export type ModelPart = { type: 'text'; text: string } | (ImagePart & { data: string });
+/** A part of a model's input: text, or an image or a file with its `data`. */
+export type ModelPart = { type: 'text'; text: string } | (ImagePart & { data: string }) | FilePart;
 
 /** Returns parts in the same order; a line of text replaces an image that cannot be shown. Never rejects. */
 export type ResolveImages = (images: readonly ImagePart[]) => Promise<ModelPart[]>;

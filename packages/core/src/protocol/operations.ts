@@ -37,6 +37,8 @@ export const OperationSchema = z.looseObject({
   column: z.number().optional(),
   /** The id of the call with an unknown outcome that this call retries under the same idempotency key. */
   retryOf: z.string().optional(),
+  /** True: the result contains text of unknown authors. */
+  untrusted: z.boolean().optional(),
 });
 
 /**

@@ -27,6 +27,12 @@ export interface OutcomeMetadata {
   runtime: string;
 }
 
+/** A variable, function, class or enum that later scripts of a program can use. */
+export interface ScopeEntry {
+  name: string;
+  type: string;
+}
+
 /**
  * The result of a script. A script's failure is data and never thrown. `T` is the type that the host expects of
  * `value`; nothing checks it. A member that a status lacks may be read, and is undefined.
@@ -48,6 +54,15 @@ export type Outcome<T = unknown> = {
   diagnostics: Diagnostic[];
   plan: PlannedCall[];
   metadata: OutcomeMetadata;
+  /** True: the value, the output, the logs or the error may contain text of unknown authors. */
+  untrusted?: true | undefined;
+  /**
+   * In a harness with `scripts: 'one-program'`: the heap from which the next script can start, as the option `heap`. It
+   * contains the variables that are in scope.
+   */
+  heap?: string | undefined;
+  /** The variables that the script added, with their types in TypeScript. */
+  scope?: readonly ScopeEntry[] | undefined;
 } & (
   | { status: 'completed'; value: T; error?: undefined; suspension?: undefined; pendingApprovals?: undefined }
   | { status: 'failed'; value?: undefined; error: ScriptFailure; suspension?: undefined; pendingApprovals?: undefined }

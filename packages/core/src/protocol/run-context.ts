@@ -4,6 +4,7 @@ import type { HarnessMode, RunningOutcome } from './outcome.js';
 import type { JsonObject } from './json.js';
 import type { Limits, LimitsInput } from './limits.js';
 import type { RunIdentity } from './run-events.js';
+import type { ScriptOrigin } from './provenance.js';
 import type { RunFence } from './store-shapes.js';
 import type { ToolCallScope } from './tools.js';
 
@@ -29,6 +30,11 @@ export interface RunOptions {
   signal?: AbortSignal | undefined;
   /** The claim under which the host executes the run. Tools whose stores belong to the host pass it to the stores. */
   fence?: RunFence | undefined;
+  /**
+   * Rejects if another process has claimed the run of `fence`. Called after a script is stored and before its first
+   * effect, if the store of the scripts does not have the runs.
+   */
+  confirmHeld?: (() => Promise<void>) | undefined;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy | undefined;
   onEvent?: ((event: StreamEvent) => void) | undefined;
@@ -46,6 +52,7 @@ const ALL_OPTIONS: Record<keyof RunOptions, true> = {
   limits: true,
   signal: true,
   fence: true,
+  confirmHeld: true,
   approvals: true,
   onEvent: true,
   sink: true,
@@ -80,6 +87,8 @@ export interface RunContext extends Readonly<Omit<RunOptions, 'context' | 'limit
   readonly isInAnswer: boolean;
   /** True: the script repeats a text that its conversation has read. Every call of the script then needs a decision. */
   readonly repeatsReadText: boolean;
+  /** The facts of the conversation for the labels of literals. Undefined: the model has read no untrusted text. */
+  readonly origin: ScriptOrigin | undefined;
   /** Undefined: the caller waits for the end of the script. */
   readonly live: LiveScript | undefined;
 }

@@ -25,6 +25,12 @@ export type RunReason = z.infer<typeof RunReasonSchema>;
 
 const OptionsSchema = z.record(z.string(), z.unknown());
 
+/**
+ * The abilities that a worker must have to continue a run: `agent:SLUG`, `key:ID` (a suspension key),
+ * `bridge:VERSION` (of the sandbox). Stores only compare the texts.
+ */
+const RunNeedsSchema = z.array(z.string().regex(/^[!-~]{1,200}$/u)).max(100);
+
 /** One execution of a turn. A run that is resumed or recovered is the same run. */
 export const RunSchema = z.strictObject({
   runId: StoreIdSchema,
@@ -43,6 +49,8 @@ export const RunSchema = z.strictObject({
    * compares the choices of repeated requests.
    */
   options: OptionsSchema,
+  /** Only a worker that opens all of these may claim the run. Sorted. */
+  needs: RunNeedsSchema,
   /** The holder and the expiry of the run's lease. Present only in the state `running`. */
   owner: z.string().optional(),
   leaseExpiresAt: TimeSchema.optional(),
@@ -97,6 +105,8 @@ export const RunDraftSchema = z.strictObject({
   thread: z.union([z.strictObject({ threadId: StoreIdSchema }), z.strictObject({ create: NewThreadSchema })]),
   input: z.array(OutputItemSchema).min(1),
   options: OptionsSchema.optional(),
+  /** Default: none, so that every worker may claim the run. */
+  needs: RunNeedsSchema.optional(),
   /** Requests of one principal with the same key return the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
   /** The caller executes the run itself: the run is created `running`, with epoch 1. */
@@ -122,6 +132,13 @@ export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
   /** Claims only runs of threads with one of these workspaces. Default: any workspace. */
   workspaces: z.array(z.string()).optional(),
+  /**
+   * Claims only runs whose needs are among these, and runs whose cancellation was requested and that no announced
+   * worker may claim otherwise. Default: any needs.
+   */
+  opens: RunNeedsSchema.optional(),
+  /** The needs of the claimer's scripts. The claim adds them to the needs of the run. Default: none. */
+  needs: RunNeedsSchema.optional(),
   /** Claims only runs of principals that hold fewer runs than this number. Ignored with `runId`. Default: no limit. */
   maxPerPrincipal: z.number().int().min(1).optional(),
   /** Claims only this run. */
@@ -147,6 +164,19 @@ export interface ClaimedRun {
   /** The decided approvals of the run, in order of their creation. */
   readonly approvals: readonly Approval[];
 }
+
+/** The shape of a `WorkerNotice`, for stores that check what they are given. */
+export const WorkerNoticeSchema = z.strictObject({
+  workerId: StoreIdSchema,
+  /** The needs that the worker opens. */
+  opens: RunNeedsSchema,
+  /** The workspaces of the runs that the worker claims. Default: any workspace. */
+  workspaces: z.array(z.string()).optional(),
+  /** The time for which the notice counts, in ms. */
+  leaseMs: z.number().int().min(1),
+});
+/** The runs that a live worker may claim, for other processes to read. */
+export type WorkerNotice = z.infer<typeof WorkerNoticeSchema>;
 
 /** The result of `RunStore.renew`. */
 export interface Renewal {
@@ -177,8 +207,12 @@ export const RunQuerySchema = PageQuerySchema.extend({
   state: RunStateSchema.optional(),
   principal: z.string().optional(),
   threadId: z.string().optional(),
-  /** Lists only parked runs. */
-  parked: z.literal(true).optional(),
+  /**
+   * Lists only parked runs, and unopened ones: runs that are free, but that no announced worker may claim. In a
+   * workspace without an announced worker, the run of a dead holder is not unopened, because the user continues it with
+   * the program that held it.
+   */
+  stuck: z.literal(true).optional(),
 });
 /** The conditions of a list. A run must meet all of them. */
 export type RunQuery = z.input<typeof RunQuerySchema>;
@@ -261,6 +295,12 @@ export interface RunStore {
    * requested. Returns undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
+  /** Announces a worker, or replaces its earlier notice, until `leaseMs` have passed. */
+  announce(worker: WorkerNotice): Promise<void>;
+  /** Ends the notice of a worker. */
+  withdraw(workerId: string): Promise<void>;
+  /** The announced workers, in order of their ids. */
+  workers(): Promise<readonly WorkerNotice[]>;
   /** Writes one small row, over the earlier one. Rejects with a `StoreUnavailableError` if the store cannot be written. */
   probe(): Promise<void>;
   /** Lists runs, oldest first. A run that is created while pages are read appears on a later page. */

@@ -32,6 +32,8 @@ export interface SandboxRuntime {
    * `unrestorable`. Runtimes without `capture` have no `restore`.
    */
   restore?(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun;
+  /** Whether scripts can belong to a program; see `SandboxCell`. Default false. */
+  readonly sharesMemory?: boolean | undefined;
   /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
@@ -84,7 +86,10 @@ export interface SandboxJob {
   readonly positions?: string | undefined;
   /** Tool names as scripts write them; dots separate namespaces. */
   readonly toolNames: readonly string[];
-  /** JSON text of the script's `context`, without its functions. */
+  /**
+   * JSON text of the script's `context`, an object, without its functions and without `capabilities`. The runtime adds
+   * `capabilities: { tools: toolNames }`, which replaces a member of the same name.
+   */
   readonly contextJson: string;
   /** Whether `tools.spawn` exists. */
   readonly spawn: boolean;
@@ -97,6 +102,40 @@ export interface SandboxJob {
   readonly limits: SandboxLimits;
   /** The owner of the run. Queued runs of different principals take turns. */
   readonly principal: string | undefined;
+  /** Undefined: the script shares nothing with other scripts. */
+  readonly cell?: SandboxCell | undefined;
+}
+
+/** A script that belongs to a program: it starts in the memory that the program's previous script left. */
+export interface SandboxCell {
+  /** The number of the script in its program, from 1. */
+  readonly number: number;
+  /** Undefined: the script starts the program. */
+  readonly heap?: CellMemory | undefined;
+}
+
+/** The memory of a program between two of its scripts. The data contains plain memory: encrypt it before you store it. */
+interface CellMemory {
+  /** Opaque data of the runtime: a whole memory, then differences from it in turn. */
+  readonly parts: readonly Uint8Array[];
+  /** Whether the script's own memory is captured as a difference from this memory. */
+  readonly isBase: boolean;
+}
+
+/** The memory that a script of a program left for the next one. */
+export interface SandboxHeap {
+  /** Names (SHA-256, hex) of the images needed to restore the memory. */
+  readonly images: readonly string[];
+  /** Opaque data of the runtime. */
+  readonly memory: Uint8Array;
+  /** Whether `memory` is only the difference from the memory in which the script started. */
+  readonly isDelta: boolean;
+  /** The variables that the next script can use, each with the number of the script that declared it. */
+  readonly names: Readonly<Record<string, number>>;
+  /** The name under which the script's value was kept, because it was too large to return. */
+  readonly kept?: string | undefined;
+  /** Bytes of the guest's heap. */
+  readonly heapBytes: number;
 }
 
 /** The limits that a runtime enforces. Names that end in `Ms` are times in ms, `Mb` are MiB. */
@@ -175,6 +214,8 @@ export interface SandboxSegment {
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
   readonly end?: SandboxEnd | undefined;
+  /** Present in the last segment of a script of a program that ended by itself. */
+  readonly heap?: SandboxHeap | undefined;
   readonly computeMs: number;
   readonly memoryBytes: number;
   readonly compilationCacheHit: boolean;

@@ -15,6 +15,8 @@ export const FileAboutSchema = z.looseObject({
   title: z.string().optional(),
   contentType: z.string().optional(),
   source: FileSourceSchema.optional(),
+  /** True: untrusted text may have reached the file. */
+  untrusted: z.boolean().optional(),
 });
 export type FileAbout = z.infer<typeof FileAboutSchema>;
 

@@ -16,6 +16,8 @@ export interface SavedScript {
   readonly input: JsonObject;
   /** JSON Schema of the result. Default: any JSON value. */
   readonly output?: JsonObject | undefined;
+  /** True: the model had read untrusted text before it wrote the script, and no user has approved the script. */
+  readonly untrusted?: boolean | undefined;
 }
 
 /** The context of the script that makes a call, for a tool that finds saved scripts. */

@@ -88,6 +88,8 @@ export interface CompiledScript {
    * often lose these positions.
    */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
+  /** Undefined unless the script belongs to a program. */
+  readonly topLevel?: TopLevel | undefined;
   /** This script as plain JSON data; the compiler's `restoreScript` restores it. */
   readonly stored: () => StoredScript;
 }
@@ -104,6 +106,25 @@ export interface StoredScript {
   readonly given: CompiledScript['given'];
   readonly patterns: CompiledScript['patterns'];
   readonly linked?: Links | undefined;
+  readonly topLevel?: TopLevel | undefined;
+}
+
+/** The declarations at the top level of a script of a program. Offsets refer to the script after its repairs. */
+export interface TopLevel {
+  readonly variables: readonly TopLevelVariable[];
+  /** The source of each interface and type alias. */
+  readonly types: readonly string[];
+  /** The offset of the last statement if it is a `return`, otherwise the end of the script. */
+  readonly end: number;
+}
+
+export interface TopLevelVariable {
+  readonly name: string;
+  readonly kind: 'constant' | 'variable' | 'function' | 'class' | 'enum';
+  /** The offset of the name. */
+  readonly offset: number;
+  /** The source of a class or an enum. */
+  readonly text?: string | undefined;
 }
 
 /** The saved scripts that run in a script's own sandbox. */

@@ -18,7 +18,10 @@ export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
 }
 
-/** A thread, or all threads of a principal, would be larger than the `bounds` of a run. The message names the limit. */
+/**
+ * A thread, or all threads of a principal, would be larger than the `bounds` of a run; or a heap, or all heaps of a
+ * principal, would be larger than the limits of their store. The message names the limit.
+ */
 export class StorageLimitError extends Error {
   override readonly name = 'StorageLimitError';
 }

@@ -1,7 +1,9 @@
 import type { ApprovalRequest } from './approvals.js';
+import type { HeapStore } from './heap-store.js';
+import type { RunFence } from './store-shapes.js';
 
 /**
- * Stores suspended and interrupted scripts. The three ports may use different backends: a database for claims and
+ * Stores suspended and interrupted scripts, and the heaps of programs. The ports may use different backends: a database for claims and
  * journals, an object store for images. `testing` contains the suite that every implementation must pass. A script id
  * has 1 to 128 letters, digits, `_` and `-`. For any other id, and for an image name that is not a SHA-256, every
  * function throws or rejects with a `ToolscriptUsageError`.
@@ -10,8 +12,12 @@ export interface HarnessStore {
   readonly claim: ClaimStore;
   readonly journal: JournalStore;
   readonly images: ImageStore;
+  /** Default: no script over this store can share its variables with a later one. */
+  readonly heaps?: HeapStore | undefined;
   /** True: every write to the journal survives a power failure, even without `flush`. Default false. */
   readonly isFlushed?: boolean | undefined;
+  /** True: the store also has the runs, and checks the `fence` of an append. Default false. */
+  readonly hasRuns?: boolean | undefined;
   /**
    * Writes one small value, over the earlier one. Rejects if the store cannot be written. Default: a server takes it that
    * the store can be written.
@@ -109,6 +115,11 @@ export interface AppendOptions {
   readonly slot?: string | null | undefined;
   /** Default: the status stays. */
   readonly status?: ScriptStatus | undefined;
+  /**
+   * The claim of the script's run. A store that also has the runs rejects the append with a `StaleEpochError` if the run
+   * was claimed again. Other stores ignore the claim. Default: no claim.
+   */
+  readonly fence?: RunFence | undefined;
 }
 
 /** The stored journal of a script. */
@@ -127,6 +138,8 @@ export interface JournalDamage {
   readonly message: string;
   /** True if the machine has rebooted since the last append, and all missing data was appended without `flush`. */
   readonly isUnflushedTail: boolean;
+  /** The id of the suspension key that has authenticated the rest of the journal, if the harness lacks the key. */
+  readonly foreignKey?: string | undefined;
 }
 
 /** A script's status in a list, as its last holder wrote it. */

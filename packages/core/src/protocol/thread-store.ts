@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Approval, ApprovalPage, ApprovalQuery, DecidedApproval, StoredDecision } from './approval-records.js';
 import type { DocumentStore } from './document-store.js';
+import type { HeapStore } from './heap-store.js';
 import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
 import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
-import { ACTIVE_RUN_STATES, type RunState, type RunStore } from './run-store.js';
+import { ACTIVE_RUN_STATES, RunStateSchema, type RunState, type RunStore } from './run-store.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema, type OwnerFilter, type RunFence } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
@@ -20,8 +21,13 @@ export const ThreadSchema = z.strictObject({
   agentId: z.string().optional(),
   /** The turn of another thread before which this thread branched off. The other thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
-  /** The state of the thread's newest run that has not ended. Absent if all runs have ended. */
+  /**
+   * The state of the thread's runs that have not ended: `suspended` if one of them waits for a decision, otherwise
+   * `running` if one of them runs, otherwise `queued`. Absent if all runs have ended.
+   */
   activeState: z.enum(ACTIVE_RUN_STATES).optional(),
+  /** The state of the thread's newest run. Absent if the thread has no runs. */
+  lastState: RunStateSchema.optional(),
   createdAt: TimeSchema,
   /** The time of the last change to any part of the thread. */
   updatedAt: TimeSchema,
@@ -89,6 +95,8 @@ export interface TurnItems {
   readonly runId: string;
   readonly state: RunState;
   readonly createdAt: number;
+  /** The time at which the run's cancellation was requested, in ms since 1970. */
+  readonly cancelRequestedAt?: number | undefined;
   readonly items: readonly OutputItem[];
 }
 
@@ -128,7 +136,7 @@ export interface ThreadStore {
   /** Changes the title. Returns undefined if there is no such thread. */
   rename(threadId: string, title: string): Promise<Thread | undefined>;
   /**
-   * Deletes the thread with its turns, runs, events, approvals and documents. Returns the ids of its runs; the caller
+   * Deletes the thread with its turns, runs, events, approvals, documents and heaps. Returns the ids of its runs; the caller
    * deletes their event logs.
    */
   delete(threadId: string): Promise<readonly string[]>;
@@ -174,6 +182,7 @@ export interface ServiceStores {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
   readonly documents: DocumentStore;
+  readonly heaps: HeapStore;
   /** Closes the stores after the earlier calls have ended. A repeated call does nothing. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { CoveredPart } from './covered-part.js';
 import type { JsonObject, JsonValue } from './json.js';
+import type { ResultLabel, ToolFlow, Trust } from './provenance.js';
 import type { RunFence } from './store-shapes.js';
 import type { FindSavedScript, SavedScripts } from './saved-script.js';
 
@@ -54,6 +55,13 @@ export interface ToolCallContext {
   readonly maxOutputBytes: number;
   /** Maximum time in ms that a tool should wait for a turn where calls of several principals wait. */
   readonly queueWaitMs?: number | undefined;
+  /**
+   * Whether the arguments may contain text of unknown authors, for a tool that stores them. Undefined if the caller is
+   * not a harness.
+   */
+  readonly hasUntrustedInput?: (() => boolean) | undefined;
+  /** Marks the result as text of unknown authors. Undefined if the caller is not a harness. */
+  readonly markUntrusted?: (() => void) | undefined;
 }
 
 /** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */
@@ -82,6 +90,17 @@ export type ValidationResult =
   | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] | undefined }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
+/**
+ * Keeps the shapes of a tool's results longer than the harness, such as in a file. A shape is JSON that names members
+ * and kinds of values, and contains no value.
+ */
+export interface ResultShapes {
+  /** The shape that was written last for this principal; undefined if there is none. */
+  readonly read: (principal: string | undefined) => unknown;
+  /** Called when the shape has changed. Must not throw. */
+  readonly write: (principal: string | undefined, shape: JsonValue) => void;
+}
+
 /** A tool as the harness stores it; created by `defineTool`. Frozen. */
 export interface Tool {
   readonly name: string;
@@ -92,6 +111,11 @@ export interface Tool {
   readonly aliases?: Readonly<Record<string, string>> | undefined;
   /** JSON Schema of the result, if known. */
   readonly outputSchema: JsonObject | undefined;
+  /**
+   * For a tool without an output schema: keeps what its results looked like. Default: the harness remembers it for its
+   * own life.
+   */
+  readonly resultShapes?: ResultShapes | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
   readonly effect: ToolEffect;
   /** The callers if the provider runs code. Default: `both` for reads, `direct` for all other tools. */
@@ -139,6 +163,12 @@ export interface Tool {
    * `SavedScriptCall`.
    */
   readonly savedScript?: FindSavedScript | undefined;
+  /** Whether the results are text of unknown authors. Default `trusted`. */
+  readonly trust?: Trust | undefined;
+  /** Returns labels of parts of a result. If it throws, the whole result counts as untrusted. */
+  readonly labels?: ((result: never) => readonly ResultLabel[]) | undefined;
+  /** The arguments that untrusted text must not choose without a question. */
+  readonly flow?: ToolFlow | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;
   /** Undoes a completed call; `output` is its result. Undefined: the tool cannot undo its calls. */
   readonly revert?: ((input: never, output: never, context: ToolCallContext) => unknown) | undefined;

@@ -114,6 +114,8 @@ export const USAGE_ERRORS = {
   AGENT_WITHOUT_TOOL: 'The agent has no tool <tool> to expose. It has <names>.',
   BASE_URL_NOT_ABSOLUTE: 'createProvider: baseUrl is not an absolute URL. Use a URL such as https://api.openai.com/v1.',
   BASE_URL_NOT_HTTP: 'createProvider: baseUrl must start with http: or https:.',
+  BASE_URL_OF_OTHER_FORMAT:
+    'createProvider: this address of <platform> does not speak the format anthropic-messages. Set baseUrl to <baseUrl>.',
   BASE_URL_WITH_PASSWORD:
     'createProvider: baseUrl must not contain a user name or password. Pass them in options.headers.',
   COST_BUDGET_WITHOUT_PRICES:

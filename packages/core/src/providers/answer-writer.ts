@@ -165,6 +165,7 @@ export class AnswerWriter {
 
   /** Reports a failure of a part of the answer to users, as an item of its own. */
   report(code: string, message: string): void {
+    this.start();
     const item_id = `${this.#prefix}_item_${this.#items++}`;
     this.#write({ type: 'item_start', item_id, item_type: 'error' });
     this.#write({ type: 'item_error', item_id, code, message });

@@ -1,3 +1,4 @@
+import { jsonTextProblem, MESSAGE_LIMITS, messageJson } from '../protocol/json.js';
 import { SseParser, MAX_EVENT_LENGTH } from '../text/sse.js';
 
 /** The body of a model's answer: the whole text or bytes, or a stream of chunks. */
@@ -164,8 +165,9 @@ class BodyReader {
     const seen = this.#repeatedEvents.read(text);
     // defence: doubled-stream
     if (seen === 'echo') return [];
-    const value = parseJson(text);
+    const value = messageJson(text);
     if (value !== undefined) return [{ type: 'event', name, data: value, isRepeat: seen === 'repeat' }];
+    if (jsonTextProblem(text, MESSAGE_LIMITS) !== undefined) return this.#tooLarge(text);
     return this.#break(
       'AnswerMalformed',
       `An event of the stream is not JSON. Send the request again; the event is ${excerpt(text)}`,
@@ -174,7 +176,7 @@ class BodyReader {
 
   #endStream(): WireEvent[] {
     const [rest] = this.#parser.end();
-    if (rest !== undefined && (rest.data.trim() === '[DONE]' || parseJson(rest.data) !== undefined)) {
+    if (rest !== undefined && (rest.data.trim() === '[DONE]' || messageJson(rest.data) !== undefined)) {
       return [...this.#event(rest.name, rest.data), { type: 'body_end' }];
     }
     const isStream = this.#sawEvent || rest !== undefined || STREAM_START.test(this.#excerpt);
@@ -185,26 +187,26 @@ class BodyReader {
 
   #endWhole(): WireEvent[] {
     const text = this.#heldChunks.join('').replace(/^\ufeff/, '');
-    const data = parseJson(text);
+    const data = messageJson(text);
     if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
+    if (jsonTextProblem(text, MESSAGE_LIMITS) !== undefined) return this.#tooLarge(text);
     return this.#break(
       'AnswerTruncated',
       `The body ended before its JSON was complete, or is not JSON. Send the request again; the body is ${excerpt(text)}`,
     );
   }
 
+  #tooLarge(text: string): WireEvent[] {
+    const problem = jsonTextProblem(text, MESSAGE_LIMITS)!;
+    return this.#break(
+      'AnswerTooLarge',
+      `The answer has a message that ${problem}, the maximum. Ask for a shorter answer.`,
+    );
+  }
+
   #break(code: BrokenBody, message: string): WireEvent[] {
     this.#state = 'broken';
     return [{ type: 'broken', code, message }];
-  }
-}
-
-/** The value of JSON text; undefined if the text is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }
 

@@ -29,7 +29,7 @@ import { SCRIPT_TOOL } from '../protocol/script-tool.js';
  */
 
 export type Turn =
-  | { readonly type: 'user' | 'system'; readonly text: string; readonly images: readonly ModelPart[] }
+  | { readonly type: 'user' | 'system'; readonly text: string; readonly attached: readonly ModelPart[] }
   | AnswerTurn
   /** The result of a call that already has a result, or that is not part of the current answer. */
   | { readonly type: 'late_result'; readonly result: TextResult };
@@ -83,11 +83,11 @@ export function isOfCode(api: string, { item }: Call): boolean {
 /** Replaces a missing result, because every format requires one result for each call. */
 const NO_RESULT = 'There is no result: the call was interrupted. It may have taken effect: check before you repeat it.';
 
-/** The model parts that show the images of each item. */
-export type ImageParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
+/** The model parts that show the images and files of each item. */
+export type AttachedParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
 
-export function conversationTurns(api: string, conversation: readonly OutputItem[], images: ImageParts): Turn[] {
-  const reader = new ConversationReader(api, images);
+export function conversationTurns(api: string, conversation: readonly OutputItem[], attached: AttachedParts): Turn[] {
+  const reader = new ConversationReader(api, attached);
   for (const item of conversation) reader.add(item);
   return reader.end();
 }
@@ -131,17 +131,17 @@ type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
  */
 class ConversationReader {
   readonly #api: string;
-  readonly #images: ImageParts;
+  readonly #attached: AttachedParts;
   readonly #turns: Turn[] = [];
   readonly #callIds: CallIds;
   #answer: OpenAnswer | undefined;
   /** Messages and late results received while calls were open. */
   #heldTurns: Turn[] = [];
 
-  constructor(api: string, images: ImageParts) {
+  constructor(api: string, attached: AttachedParts) {
     this.#api = api;
     this.#callIds = new CallIds(api);
-    this.#images = images;
+    this.#attached = attached;
   }
 
   add(item: OutputItem): void {
@@ -182,12 +182,12 @@ class ConversationReader {
   }
 
   #say(item: MessageItem, role: 'user' | 'system'): void {
-    this.#place({ type: role, text: item.content, images: this.#images.get(item) ?? [] });
+    this.#place({ type: role, text: item.content, attached: this.#attached.get(item) ?? [] });
   }
 
   #addResult(item: ResultItem): void {
     const text = item.type === 'function_call_output' ? item.output : scriptReport(item);
-    const parts: ModelPart[] = [{ type: 'text', text }, ...(this.#images.get(item) ?? [])];
+    const parts: ModelPart[] = [{ type: 'text', text }, ...(this.#attached.get(item) ?? [])];
     const success = item.type === 'function_call_output' ? item.success : item.status === 'completed';
     const taken = this.#answer?.resolve(item.call_id, success, parts) === true;
     if (!taken) this.#place({ type: 'late_result', result: { callId: item.call_id, parts } });

@@ -6,17 +6,20 @@ import {
   type ModelRequest,
   type StreamOptions,
 } from '../protocol/index.js';
+import { ownService } from '../protocol/model-services.js';
 import { newId, sha256 } from '../text/crypto.js';
 import { AnswerWriter, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
 import { messagesRequest, type MessagesSettings } from './anthropic-messages/encode.js';
+import type { AnswerBody } from './body.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { missingSignature, requiresReasoning } from './openai-chat/servers.js';
-import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
+import { BackgroundPlace } from './openai-responses/background.js';
+import { encodeResponses, storesAnswers, type ResponsesSettings } from './openai-responses/encode.js';
 import { mergedBody } from './merged-body.js';
 import { createPrompt, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
-import { AttemptLimits, type AttemptTimes } from './transport/watched-body.js';
+import { AttemptLimits } from './transport/watched-body.js';
 import {
   containerFailure,
   failureOfAnswer,
@@ -30,6 +33,7 @@ import {
 } from './transport/failures.js';
 import { post, type Fetch, type PostResult } from './transport/post.js';
 import { endpointUrl, fetchFor, refuseOpenKey } from './transport/endpoint.js';
+import { bearer, placeOf, type Place } from './transport/platforms.js';
 import type { Environment } from './transport/proxy.js';
 import { redactor, secretHeaders, type Redact } from './transport/redact.js';
 import { withoutHalves } from './wire-values.js';
@@ -67,6 +71,8 @@ export interface ProviderOptions {
    * appended, and any other value replaces the default.
    */
   extraBody?: Readonly<Record<string, unknown>> | undefined;
+  /** The `service_tier` of every request, such as `flex` and `priority` (OpenAI), `standard_only` (Anthropic). */
+  serviceTier?: string | undefined;
   responses?: ResponsesSettings | undefined;
   chat?: ChatSettings | undefined;
   messages?: MessagesSettings | undefined;
@@ -81,14 +87,13 @@ export const OLLAMA_BASE_URL = 'http://127.0.0.1:11434/v1';
 const DEFAULT_MAX_ANSWER_BYTES = 134_217_728;
 
 interface WireFormat {
-  readonly baseUrl: string;
-  /** The variable of the environment that replaces `baseUrl`, as in the SDKs of the services. */
-  readonly baseUrlEnv: string;
   readonly path: string;
   readonly stopSequences: boolean;
   readonly customTools: boolean;
   readonly hostedCode: boolean;
-  headers(apiKey: string | undefined): Record<string, string>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The header with the key. */
+  keyHeader(apiKey: string): Record<string, string>;
   encode(prompt: Prompt, options: ProviderOptions, url: URL): EncodedRequest;
 }
 
@@ -98,35 +103,33 @@ interface EncodedRequest {
   readonly prefix?: string | undefined;
 }
 
-const bearer = (apiKey: string | undefined): Record<string, string> =>
-  apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+const OPENAI_HOST = 'api.openai.com';
 
 function isOpenAi(hostname: string): boolean {
-  return hostname === 'api.openai.com' || hostname.endsWith('.openai.azure.com');
+  return hostname === OPENAI_HOST || hostname.endsWith('.openai.azure.com');
 }
 
 const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
   'openai-responses': {
-    baseUrl: 'https://api.openai.com/v1',
-    baseUrlEnv: 'OPENAI_BASE_URL',
     path: '/responses',
     stopSequences: false,
     customTools: true,
     hostedCode: true,
-    headers: bearer,
-    encode: (prompt, { responses }) => ({ body: encodeResponses(prompt, responses) }),
+    keyHeader: bearer,
+    encode: (prompt, { responses }, { hostname }) => ({
+      body: encodeResponses(prompt, { cacheBreakpoints: hostname === OPENAI_HOST, ...responses }),
+    }),
   },
   'openai-chat': {
-    baseUrl: 'https://api.openai.com/v1',
-    baseUrlEnv: 'OPENAI_BASE_URL',
     path: '/chat/completions',
     stopSequences: true,
     customTools: false,
     hostedCode: false,
-    headers: bearer,
+    keyHeader: bearer,
     encode: (prompt, { chat }, { hostname }) => ({
       body: encodeChat(prompt, {
         ...(isOpenAi(hostname) ? { maxTokensName: 'max_completion_tokens', toolsWithReasoning: false } : {}),
+        cacheBreakpoints: hostname === OPENAI_HOST,
         ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         missingSignature: missingSignature(hostname, prompt.model),
         ...chat,
@@ -134,16 +137,12 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     }),
   },
   'anthropic-messages': {
-    baseUrl: 'https://api.anthropic.com',
-    baseUrlEnv: 'ANTHROPIC_BASE_URL',
     path: '/v1/messages',
     stopSequences: true,
     customTools: false,
     hostedCode: true,
-    headers: (apiKey) => ({
-      'anthropic-version': '2023-06-01',
-      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
-    }),
+    headers: { 'anthropic-version': '2023-06-01' },
+    keyHeader: (apiKey) => ({ 'x-api-key': apiKey }),
     encode: (prompt, { messages }) => messagesRequest(prompt, messages),
   },
 };
@@ -184,6 +183,7 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
 class ModelLine {
   readonly #api: ProviderApi;
   readonly #options: ProviderOptions;
+  readonly #place: Place;
   readonly #url: URL;
   readonly #fetch: Fetch;
   readonly #clock: Clock;
@@ -198,8 +198,9 @@ class ModelLine {
     this.#api = api;
     this.#options = options;
     const { environment = process.env } = options;
-    const baseUrl = options.baseUrl ?? (environment[format.baseUrlEnv]?.trim() || format.baseUrl);
-    this.#url = endpointUrl(baseUrl, format.path, options.query);
+    const baseUrl = options.baseUrl ?? ownService(api, environment)!.baseUrl;
+    this.#place = placeOf(endpointUrl(baseUrl, options.query), { path: format.path, model: options.model });
+    this.#url = this.#place.url;
     this.#fetch = options.fetch ?? fetchFor(this.#url, environment);
     // defence: key-over-plain-http
     refuseOpenKey(this.#url, options);
@@ -216,10 +217,11 @@ class ModelLine {
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
       const sent = Object.fromEntries(Object.entries(body).filter(([name]) => !this.#refused.has(name)));
-      const answered = await this.#attempt(bodyText(sent), limits.nextAttempt(), signal, headers);
+      const sending: Sending = { limits, signal, headers };
+      const answered = await this.#attempt({ url: this.#url, body: bodyText(sent) }, sending);
       const posted = container === undefined ? answered : withContainerFailure(answered);
       const failure =
-        this.#noteRefusal(posted, sent) ?? (yield* this.#emit(posted, { answerId, retries, limits, origin }));
+        this.#noteRefusal(posted, sent) ?? (yield* this.#emit(posted, { answerId, retries, origin, ...sending }));
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
@@ -228,13 +230,14 @@ class ModelLine {
   }
 
   async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
-    const { model, responses } = this.#options;
+    const { model, responses, serviceTier, extraBody } = this.#options;
     const service = sha256(this.#url.hostname).slice(0, 12);
     const prompt = await createPrompt(this.#api, model, request, { service, now: this.#clock.now() });
     const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    const stored = this.#api === 'openai-responses' && responses?.store === true ? true : undefined;
+    const stored = this.#api === 'openai-responses' && storesAnswers(responses) ? true : undefined;
     const origin = { model, service, ...present({ prefix, stored }) };
-    return { body: mergedBody(body, this.#options.extraBody), container: prompt.container, origin };
+    const placed = { ...(this.#place.body?.(body) ?? body), ...present({ service_tier: serviceTier }) };
+    return { body: mergedBody(placed, extraBody), container: prompt.container, origin };
   }
 
   /** Notes the member because of which the service refused the request, which is then sent without it. */
@@ -249,14 +252,9 @@ class ModelLine {
     return redactor([apiKey, ...secretHeaders(this.#options.headers)]);
   }
 
-  async #attempt(
-    body: string,
-    limits: AttemptTimes,
-    signal: AbortSignal | undefined,
-    headers: StreamOptions['headers'],
-  ): Promise<PostResult> {
+  async #attempt(target: Target, sending: Sending): Promise<PostResult> {
     const { apiKey: given } = this.#options;
-    if (typeof given !== 'function') return this.#post(body, limits, signal, headers, given);
+    if (typeof given !== 'function') return this.#post(target, sending, given);
     let apiKey: string;
     try {
       apiKey = await given();
@@ -264,30 +262,30 @@ class ModelLine {
       return { type: 'failure', failure: keyFailure(error) };
     }
     this.#redact = this.#keyRedactor(apiKey);
-    return this.#post(body, limits, signal, headers, apiKey);
+    return this.#post(target, sending, apiKey);
   }
 
   #post(
-    body: string,
-    limits: AttemptTimes,
-    signal: AbortSignal | undefined,
-    ofRequest: StreamOptions['headers'],
+    { url, body }: Target,
+    { limits, signal, headers: ofRequest }: Sending,
     apiKey: string | undefined,
   ): Promise<PostResult> {
     const { headers, maxAnswerBytes } = this.#options;
+    const format = FORMATS[this.#api];
     const all = {
       ...lowerCaseHeaders(ofRequest),
       'content-type': 'application/json',
       accept: 'text/event-stream',
-      ...FORMATS[this.#api].headers(apiKey),
+      ...format.headers,
+      ...(apiKey === undefined ? {} : (this.#place.keyHeader ?? ((key: string) => format.keyHeader(key)))(apiKey)),
       ...lowerCaseHeaders(headers),
     };
     return post(
-      { url: this.#url.href, headers: all, body, signal },
+      { url: url.href, headers: all, body, signal },
       {
         fetch: this.#fetch,
         clock: this.#clock,
-        ...limits,
+        ...limits.nextAttempt(),
         maxAnswerBytes: maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
       },
     );
@@ -318,8 +316,26 @@ class ModelLine {
    * Holds the first events back until an item starts, because a request whose answer fails earlier may be sent again.
    */
   async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
+    const isBackground = this.#api === 'openai-responses' && this.#options.responses?.background === true;
+    const place = isBackground ? new BackgroundPlace() : undefined;
+    try {
+      return yield* this.#emitBody(posted, attempt, place);
+    } finally {
+      // The service would continue an answer that nobody reads.
+      const url = place?.cancellation(this.#url);
+      if (url !== undefined) void this.#cancel(url, attempt);
+    }
+  }
+
+  async *#emitBody(
+    posted: PostedAnswer,
+    attempt: Attempt,
+    place: BackgroundPlace | undefined,
+  ): AsyncGenerator<EventPayload, Retry | undefined> {
     let held: EventPayload[] | undefined = [];
-    for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId, attempt.origin)) {
+    const { answerId, origin } = attempt;
+    const rest = place && { place, open: () => this.#openRest(place, attempt) };
+    for await (const payloads of decodeAnswer(this.#api, posted.body, answerId, origin, rest)) {
       if (held !== undefined) {
         held.push(...payloads);
         const failure = failureIn(held, posted);
@@ -332,6 +348,34 @@ class ModelLine {
       held = undefined;
     }
     return undefined;
+  }
+
+  /** Opens the rest of a background answer. Attempts that fail are repeated as often as those of a request. */
+  async #openRest(place: BackgroundPlace, attempt: Attempt): Promise<AnswerBody | undefined> {
+    for (;;) {
+      const rest = place.rest(this.#url);
+      if (rest === undefined || rest.attempts > this.#retries.maxRetries) return undefined;
+      const posted = await this.#attempt({ url: rest.url, body: undefined }, attempt);
+      if (posted.type === 'aborted') return undefined;
+      if (posted.type === 'answer') {
+        posted.onFirstItem();
+        return posted.body;
+      }
+      const retry = this.#nextRetry(posted.failure, { ...attempt, retries: rest.attempts });
+      if (retry === undefined) return undefined;
+      await sleep(this.#clock, retry.delayMs, attempt.signal);
+    }
+  }
+
+  /** Never rejects. A service that does not cancel the answer continues it. */
+  async #cancel(url: URL, { limits, headers }: Attempt): Promise<void> {
+    const posted = await this.#attempt({ url, body: '{}' }, { limits, headers, signal: undefined });
+    if (posted.type !== 'answer') return;
+    try {
+      for await (const _ of posted.body);
+    } catch {
+      // The request has arrived.
+    }
   }
 
   #withCircumstances(payload: EventPayload, posted: PostedAnswer, { retries }: Attempt): EventPayload {
@@ -356,11 +400,22 @@ class ModelLine {
   }
 }
 
-interface Attempt {
+/** The URL of a request and its body. A request without a body reads. */
+interface Target {
+  readonly url: URL;
+  readonly body: string | undefined;
+}
+
+interface Sending {
+  readonly limits: AttemptLimits;
+  readonly signal: AbortSignal | undefined;
+  readonly headers: StreamOptions['headers'];
+}
+
+interface Attempt extends Sending {
   readonly answerId: string;
   /** The number of attempts before this one. */
   readonly retries: number;
-  readonly limits: AttemptLimits;
   readonly origin: AnswerOrigin;
 }
 

@@ -11,6 +11,7 @@ import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
 import { readBody, type AnswerBody, type WireEvent } from './body.js';
 import type { WireDecoder } from './decoder.js';
 import { OpenAiChatDecoder } from './openai-chat/decode.js';
+import type { BackgroundPlace } from './openai-responses/background.js';
 import { OpenAiResponsesDecoder } from './openai-responses/decode.js';
 import { wireMembers, wireText } from './wire-values.js';
 
@@ -47,32 +48,54 @@ export function decodeStream(
   return envelopeEvents(decodeAnswer(api, body, run.runId), run);
 }
 
+/** The rest of an answer that its service continues without a connection. */
+export interface AnswerRest {
+  readonly place: BackgroundPlace;
+  /** The body that continues after the last event; undefined if it cannot be read. */
+  open(): Promise<AnswerBody | undefined>;
+}
+
 /**
  * Like `decodeStream`, but yields only the payloads, grouped by wire message. `answerId` names the answer: the items
- * carry this id, and their own ids start with it. `origin`: the model and the request of the answer.
+ * carry this id, and their own ids start with it. `origin`: the model and the request of the answer. `rest` continues
+ * a body whose connection was lost.
  */
 export function decodeAnswer(
   api: ProviderApi,
   body: AnswerBody,
   answerId: string,
   origin?: AnswerOrigin,
+  rest?: AnswerRest,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
   const Decoder = Object.hasOwn(DECODERS, api) ? DECODERS[api] : undefined;
   if (Decoder === undefined) throw unknownApi(api);
   const writer = new AnswerWriter(api, answerId, origin);
-  return payloadBatches(new Decoder(writer), writer, body);
+  return payloadBatches(new Decoder(writer), writer, wireEvents(body, rest));
 }
 
 export function unknownApi(api: string): ToolscriptUsageError {
   return new ToolscriptUsageError('UNKNOWN_PROVIDER_API', { api, known: PROVIDER_APIS.join(', ') });
 }
 
+async function* wireEvents(body: AnswerBody, rest?: AnswerRest): AsyncGenerator<WireEvent, void, undefined> {
+  for (let current: AnswerBody | undefined = body; current !== undefined;) {
+    let loss: WireEvent | undefined;
+    for await (const event of readBody(current)) {
+      rest?.place.see(event);
+      if (rest?.place.isLoss(event) === true) loss = event;
+      else yield event;
+    }
+    current = loss === undefined ? undefined : await rest?.open();
+    if (loss !== undefined && current === undefined) yield loss;
+  }
+}
+
 async function* payloadBatches(
   decoder: WireDecoder,
   writer: AnswerWriter,
-  body: AnswerBody,
+  events: AsyncIterable<WireEvent>,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
-  for await (const event of readBody(body)) {
+  for await (const event of events) {
     const foreign = writer.isStarted ? undefined : foreignFormat(writer.api, event);
     if (foreign === undefined) feed(decoder, writer, event);
     else writer.fail(foreignFailure(writer.api, foreign));

@@ -18,9 +18,18 @@ export function hostedCallId({ type, id, call_id: callId }: Members): string | u
   return name === 'shell_call' || name === 'tool_search_call' ? wireName(callId) : undefined;
 }
 
-/** The id of the hosted call whose result the wire's item or block is; undefined if it is none. */
-export function hostedResultId({ type, call_id: callId, tool_use_id: toolUseId }: Members): string | undefined {
-  return type === 'shell_call_output' || type === 'tool_search_output' ? wireName(callId) : wireName(toolUseId);
+/**
+ * The id of the call whose result the wire's item or block is; undefined if it is none. Only results of hosted calls go
+ * back as they came: a client makes the others itself.
+ */
+export function hostedResultId({
+  type,
+  call_id: callId,
+  tool_use_id: toolUseId,
+  ...item
+}: Members): string | undefined {
+  if (type === 'mcp_approval_response') return wireName(item.approval_request_id);
+  return wireName(type)?.endsWith('_output') === true ? wireName(callId) : wireName(toolUseId);
 }
 
 /** The conversation with a report, at the end of its answer, in place of each lost call. */

@@ -2,6 +2,7 @@ export { PROVIDER_APIS, type IncompleteReason, type ProviderApi } from './answer
 export type { AnswerBody } from './body.js';
 export { createProvider, OLLAMA_BASE_URL, type ProviderOptions } from './create-provider.js';
 export { decodeStream } from './decode-stream.js';
+export { withFallbacks } from './fallbacks.js';
 export type { MessagesSettings } from './anthropic-messages/encode.js';
 export type { ChatSettings } from './openai-chat/encode.js';
 export type { ResponsesSettings } from './openai-responses/encode.js';

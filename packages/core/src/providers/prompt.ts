@@ -1,9 +1,18 @@
-import { factsOf, nearestEffort, takesTemperature } from '../protocol/known-models.js';
-import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem, ToolChoice } from '../protocol/index.js';
+import { factsOf, nearestEffort, takesFile, takesTemperature } from '../protocol/known-models.js';
+import type {
+  FilePart,
+  ImagePart,
+  ModelPart,
+  ModelRequest,
+  ModelTool,
+  OutputItem,
+  ToolChoice,
+} from '../protocol/index.js';
+import { enforcedSchema } from '../protocol/output-schema.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
 import { withoutLostCalls } from './hosted-pairs.js';
 import { withoutLostCode } from './lost-code.js';
-import { conversationTurns, type ImageParts, type Turn } from './conversation.js';
+import { conversationTurns, type AttachedParts, type Turn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
 
 /** A request with all data that an encoder needs. Encoders are pure functions of it. */
@@ -21,7 +30,10 @@ interface PromptPlace {
   readonly now?: number | undefined;
 }
 
-/** Creates the prompt and resolves its images. Rejects only if `resolveImages` rejects. */
+/**
+ * Creates the prompt, resolves its images, and names the files that the model does not read. Rejects only if
+ * `resolveImages` rejects.
+ */
 export async function createPrompt(
   api: string,
   model: string,
@@ -34,8 +46,8 @@ export async function createPrompt(
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
   // defence: lost-code-stays-out
   const conversation = withoutLostCalls(withoutLostCode(all, lost));
-  const images = await resolvedImageParts(conversation, resolveImages);
-  return { ...rest, model, turns: conversationTurns(api, conversation, images), container };
+  const attached = await attachedParts(conversation, resolveImages, (file) => filePart(file, api, model));
+  return { ...rest, model, turns: conversationTurns(api, conversation, attached), container };
 }
 
 /** The wire format of items whose native members no service but their own accepts. */
@@ -59,17 +71,28 @@ export function isDirect(tool: ModelTool): boolean {
   return tool.type !== 'function' || tool.callers !== 'code';
 }
 
-async function resolvedImageParts(
+async function attachedParts(
   conversation: readonly OutputItem[],
   resolveImages: ModelRequest['resolveImages'],
-): Promise<ImageParts> {
+  partOfFile: (file: FilePart) => ModelPart,
+): Promise<AttachedParts> {
   const shown = new Map<OutputItem, readonly ModelPart[]>();
   for (const item of conversation) {
     const images = 'images' in item ? ((item.images ?? []) as readonly ImagePart[]) : [];
-    if (images.length === 0) continue;
-    shown.set(item, resolveImages === undefined ? images.map(imageModelPart) : await resolveImages(images));
+    const files = item.type === 'message' ? (item.files ?? []).map(partOfFile) : [];
+    if (images.length + files.length === 0) continue;
+    const ofImages = resolveImages === undefined ? images.map(imageModelPart) : await resolveImages(images);
+    shown.set(item, [...ofImages, ...files]);
   }
   return shown;
+}
+
+function filePart(file: FilePart, api: string, model: string): ModelPart {
+  if (takesFile(api, model, file)) return file;
+  return {
+    type: 'text',
+    text: `[The file ${file.name} (${file.media_type}) is not shown: the model ${model} does not read such files.]`,
+  };
 }
 
 function imageModelPart(image: ImagePart): ModelPart {
@@ -98,8 +121,8 @@ export function argumentsOfText(text: string, name: string, tools: readonly Mode
   return withoutHalves(JSON.stringify({ [tool?.type === 'custom' ? tool.argument : 'code']: text }));
 }
 
-export function dataUrl(image: ImagePart & { data: string }): string {
-  return `data:${image.media_type};base64,${image.data}`;
+export function dataUrl({ media_type, data }: { readonly media_type: string; readonly data: string }): string {
+  return `data:${media_type};base64,${data}`;
 }
 
 /** The members that are neither undefined nor null. */
@@ -115,6 +138,20 @@ export function nonNull<Members extends object>(
 export function modelTemperature({ model, temperature, reasoningEffort }: Prompt): number | undefined {
   const effort = reasoningEffort === undefined ? undefined : nearestEffort(factsOf(model), reasoningEffort);
   return takesTemperature(model, effort) ? temperature : undefined;
+}
+
+/** Whether the system text marks the end of a cached prefix. */
+export function marksSystem({ model, system = '', promptCache }: Prompt, isOffered = false): boolean {
+  const isKnown = factsOf(model).cacheBreakpoints === true;
+  return isOffered && isKnown && system.trim() !== '' && promptCache?.marks !== false;
+}
+
+/** The schema of the answer as the model's service enforces it, if it does. */
+export function answerFormat(
+  api: string,
+  { model, outputSchema }: Prompt,
+): Readonly<Record<string, unknown>> | undefined {
+  return outputSchema === undefined ? undefined : enforcedSchema(api, model, outputSchema);
 }
 
 /** The tool choice, if the model accepts one. */

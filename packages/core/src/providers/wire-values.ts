@@ -1,3 +1,5 @@
+import { messageJson } from '../protocol/json.js';
+
 /** Reads JSON that may deviate from its documented shape. No function here throws. */
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -71,11 +73,8 @@ export function withoutHalves(json: string): string {
 
 /** Whether both texts are JSON of the same value, with members in the same order. */
 export function sameJson(one: string, other: string): boolean {
-  try {
-    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
-  } catch {
-    return false;
-  }
+  const [value, same] = [messageJson(one), messageJson(other)];
+  return value !== undefined && JSON.stringify(value) === JSON.stringify(same);
 }
 
 /** The members except those with these names. */
@@ -107,9 +106,5 @@ export interface WireFailure {
 }
 
 export function isJsonObject(text: string): boolean {
-  try {
-    return isMembers(JSON.parse(text));
-  } catch {
-    return false;
-  }
+  return isMembers(messageJson(text));
 }

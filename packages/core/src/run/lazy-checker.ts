@@ -1,6 +1,6 @@
 import type { TypeChecker } from '../script/index.js';
 import type * as typeChecking from '../script/check/index.js';
-import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/check/index.js';
+import type { CheckPool, CheckPoolStats, ObservedTools, TypeCheckerOptions } from '../script/check/index.js';
 import type { Tool } from '../protocol/index.js';
 import { sha256 } from '../text/crypto.js';
 
@@ -65,12 +65,26 @@ export class LazyChecker implements TypeChecker {
     return this.#describedOptions().key;
   }
 
-  check: TypeChecker['check'] = async (source, turn) => (await this.#load()).check(source, turn);
+  check: TypeChecker['check'] = async (...given) => (await this.#load()).check(...given);
 
-  judge: TypeChecker['judge'] = (answer, source, facts) => this.#checker!.judge(answer, source, facts);
+  judge: TypeChecker['judge'] = (...given) => this.#checker!.judge(...given);
+
+  printTypes: TypeChecker['printTypes'] = async (...given) => (await this.#load()).printTypes(...given);
 
   /** Loads the checker and starts its process. */
   warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
+
+  /** This checker, which also warns a script that disagrees with the observed types of results. */
+  observing(observed: ObservedTools | undefined): TypeChecker {
+    if (observed === undefined) return this;
+    return {
+      key: `${this.key}-${sha256(observed.type)}`,
+      check: (source, turn, kept) => this.check(source, turn, kept, observed),
+      judge: (answer, source, facts, kept) => this.judge(answer, source, facts, kept, observed),
+      printTypes: this.printTypes,
+      warm: this.warm,
+    };
+  }
 
   #describedOptions(): Omit<TypeCheckerOptions, 'pool'> {
     if (this.#options === undefined) {

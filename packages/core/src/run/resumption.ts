@@ -37,7 +37,15 @@ import {
   claimSuspendedScript,
   UNKNOWN_VERSION,
 } from './durability/claims.js';
-import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
+import {
+  announce,
+  announceOutcome,
+  announceStatus,
+  closeCell,
+  executionItem,
+  endRun,
+  type RunEnd,
+} from './script-runner.js';
 import { callContext, outcomeOfCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
@@ -296,7 +304,7 @@ export async function replayScript(services: HarnessServices, context: RunContex
 
 async function replay(services: HarnessServices, context: RunContext, script: InterruptedScript): Promise<Outcome> {
   const end = await runSession(services, context, {
-    ...startedRun(script.start),
+    ...(await startedRun(services, script.start)),
     cacheHit: false,
     journal: noopJournal,
     earlier: { ...afterInterruption(script), endsWithTape: true },
@@ -410,22 +418,37 @@ async function continueScript(services: HarnessServices, resumed: RunContext, ag
   const { start, earlier, frame, kept, decisions, memory } = again;
   const context = frame.callId === undefined ? resumed : callContext(resumed, frame.callId);
   if (frame.item !== undefined) announceStatus(context.sink, frame.item.id, 'executing');
+  const run = await startedRun(services, start);
   const end = await runSession(services, context, {
-    ...startedRun(start),
+    ...run,
     cacheHit: earlier.spent?.cacheHit ?? false,
     journal: kept.journal ?? noopJournal,
     earlier,
     decisions: new Map(Object.entries(decisions)),
     ...(memory === undefined ? {} : { memory }),
   });
-  const ended = await endRun(services, context, { end, frame, kept, source: start.script.source });
+  const { cell, compiled: script } = run;
+  const closed = cell === undefined ? end : await closeCell(services, context, { cell, script, end });
+  const ended = await endRun(services, context, { end: closed, frame, kept, source: start.script.source });
   if (frame.callId === undefined) return ended;
   const call = { ...storedCall(start), callId: frame.callId };
   return { ...ended, outcome: outcomeOfCall(services, context, ended.outcome, call) };
 }
 
-function startedRun({ scriptId, script, toolNames, contextJson, repeatsReadText, seed, clockMs }: ScriptStart) {
-  return { scriptId, compiled: restoreScript(script), toolNames, contextJson, repeatsReadText, seed, clockMs };
+async function startedRun({ programs }: HarnessServices, start: ScriptStart) {
+  const { scriptId, script, toolNames, contextJson, repeatsReadText, origin, seed, clockMs, principal } = start;
+  const cell = start.cell === undefined ? undefined : await programs.reopen(start.cell, principal);
+  return {
+    scriptId,
+    compiled: restoreScript(script),
+    toolNames,
+    contextJson,
+    repeatsReadText,
+    origin,
+    seed,
+    clockMs,
+    cell,
+  };
 }
 
 /**

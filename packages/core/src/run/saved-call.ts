@@ -1,3 +1,4 @@
+import { guardsSources } from '../calls/flow/call-sources.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import {
   isInterruptedByStore,
@@ -78,7 +79,8 @@ function savedArguments(
   const tool = services.registry.get(name);
   if (mode === 'dry-run' || tool === undefined || !services.exposed.has(tool.name)) return undefined;
   const isFree = tool.approval === 'never' || (tool.approval === 'policy' && tool.effect === 'read');
-  const mayWait = !isFree && approvals !== 'auto' && approvals !== 'deny';
+  // A user must decide about a doubtful argument, also if the policy approves every call.
+  const mayWait = guardsSources(tool, services.flow) || (!isFree && approvals !== 'auto' && approvals !== 'deny');
   if (!mayWait && (services.keeping === undefined || tool.effect === 'read')) return undefined;
   const { argsJson, argsProblem } = structuredCallArguments(input);
   if (argsProblem !== undefined) return undefined;

@@ -145,14 +145,12 @@ const TYPE_PREFIX = 'SavedScript';
 
 function compileSavedScript(
   { compiler, checker, toolNames }: Services,
-  { source, input, output }: SavedScript,
+  { source, input }: SavedScript,
   { maxSourceBytes, queueWaitMs }: SourceLimits,
   principal: string | undefined,
 ): Promise<CompileResult> {
-  const types = typesOfSchemas(TYPE_PREFIX, [input, ...(output === undefined ? [] : [output])]);
-  const [inputType, outputType] = types.types;
-  const result = outputType === undefined ? '' : `: Promise<${outputType}>`;
-  const head = `${types.definitions} const input = context.snippetInput as ${inputType}; return await (async ()${result} => {`;
+  const { definitions, types } = typesOfSchemas(TYPE_PREFIX, [input]);
+  const head = `${definitions} const input = context.snippetInput as ${types[0]}; return await (async () => {`;
   return compiler.compile(`${head}\n${source}\n})();`, {
     language: 'ts',
     maxSourceBytes: maxSourceBytes + head.length,

@@ -1,5 +1,5 @@
 import { createGate } from '../calls/approvals/index.js';
-import type { Decision, GateMemory, Limits, Tool } from '../protocol/index.js';
+import type { Decision, FlowPolicy, GateMemory, Limits, ScriptOrigin, Tool } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -9,12 +9,16 @@ import {
   type SessionServices,
 } from '../calls/session/index.js';
 import { createFacade, type FacadeServices } from '../calls/facade/index.js';
+import { CallSources, type FlowScript } from '../calls/flow/call-sources.js';
+import { present } from '../protocol/json.js';
 import type { RunContext } from '../protocol/run-context.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
 import type { RunningScripts } from './running-scripts.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
+import type { NamedTools } from './named-tools.js';
+import type { Programs } from './programs/programs.js';
 import { checkSavedScript } from './saved-scripts.js';
 
 /**
@@ -25,6 +29,9 @@ export interface ToolServices extends Pick<FacadeServices, 'registry' | 'exposed
   /** The exposed tools. */
   readonly tools: readonly Tool[];
   readonly toolNames: readonly string[];
+  readonly namedTools: NamedTools;
+  /** Whether an exposed tool guards arguments. */
+  readonly guardsArguments: boolean;
   /** Undefined: types are not checked. */
   readonly checker: LazyChecker | undefined;
   readonly contexts: ContextWriter;
@@ -41,6 +48,11 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
   audit: Audit | undefined;
+  /** The host's policy about the sources of arguments. */
+  flow: FlowPolicy | undefined;
+  programs: Programs;
+  /** Whether each script can use the variables of earlier ones. */
+  isOneProgram: boolean;
   /** The scripts that callers may wait for by their ids. */
   running: RunningScripts;
   /** Aborts when the harness is closed. */
@@ -51,6 +63,8 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
 export interface ScriptRun extends SessionScript {
   /** True: the start of the script says so; see `RunContext`. */
   readonly repeatsReadText?: true | undefined;
+  /** The facts of the conversation at the start of the script; see `RunContext`. */
+  readonly origin?: ScriptOrigin | undefined;
   /** The decisions that users made while the script was suspended, by approval id. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   /** The decisions of users that apply to several calls. */
@@ -69,10 +83,24 @@ export function runSession(services: HarnessServices, given: RunContext, script:
   });
 }
 
-/** Whether a script repeats a read text is stored with its start: it also counts in a process that resumes the script. */
-function contextOfScript(context: RunContext, { repeatsReadText }: ScriptRun): RunContext {
+/**
+ * The facts about the conversation are stored with the start of a script: they also count in a process that resumes the
+ * script.
+ */
+function contextOfScript(context: RunContext, { repeatsReadText, origin }: ScriptRun): RunContext {
   // defence: repeated-scripts-stay-repeated
-  return repeatsReadText === true ? Object.freeze({ ...context, repeatsReadText }) : context;
+  if (repeatsReadText !== true && origin === undefined) return context;
+  return Object.freeze({ ...context, ...present({ repeatsReadText, origin }) });
+}
+
+/** Finds the sources of a script's arguments. Undefined: no tool guards arguments, and the host has no policy. */
+export function callSources(
+  { registry, flow, guardsArguments }: Pick<HarnessServices, 'registry' | 'flow' | 'guardsArguments'>,
+  { origin }: RunContext,
+  script: FlowScript | undefined,
+): CallSources | undefined {
+  if (flow === undefined && !guardsArguments) return undefined;
+  return new CallSources({ script, origin, policy: flow, tool: (name) => registry.get(name) });
 }
 
 function makeFacade(services: HarnessServices, context: RunContext, script: ScriptRun, hooks: SessionFacadeHooks) {
@@ -89,6 +117,8 @@ function makeFacade(services: HarnessServices, context: RunContext, script: Scri
     gate,
     scriptId,
     plan: compiled.plan,
+    // The script of a structured call has no source of its own.
+    flow: callSources(services, context, compiled.source === '' ? undefined : compiled),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });
@@ -96,16 +126,11 @@ function makeFacade(services: HarnessServices, context: RunContext, script: Scri
 
 /** Writes the `context` that scripts read. The constant part is serialized once. */
 export class ContextWriter {
-  readonly #toolNames: readonly string[];
   readonly #endings = new WeakMap<Limits, Map<string, string>>();
 
-  constructor(toolNames: readonly string[]) {
-    this.#toolNames = toolNames;
-  }
-
   /**
-   * Returns the context as JSON text. If a name occurs twice, the last member counts, so the host cannot override
-   * facts.
+   * Returns the context as JSON text, without the names of the tools: the sandbox adds them. If a name occurs twice, the
+   * last member counts, so the host cannot override facts.
    */
   write(scriptId: string, { identity, context, limits, mode, approvals, repeatsReadText }: RunContext): string {
     const members = JSON.stringify({
@@ -130,7 +155,6 @@ export class ContextWriter {
       const { timeoutMs, memoryMb, maxToolCalls: remainingToolBudget, maxConcurrentToolCalls } = limits;
       ending = JSON.stringify({
         sandbox: { timeoutMs, memoryMb, remainingToolBudget, maxConcurrentToolCalls, mode },
-        capabilities: { tools: this.#toolNames },
         approvals: { required },
         telemetry: {},
       }).slice(1);

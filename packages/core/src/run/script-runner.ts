@@ -16,6 +16,8 @@ import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '.
 import type { ScriptEnd } from '../answer/index.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { newId, sha256 } from '../text/crypto.js';
+import type { ObservedTools } from '../script/check/index.js';
+import { observedToolsType } from '../tools/index.js';
 import { reportInternalError } from './durability/services.js';
 import { present } from '../protocol/json.js';
 import { storedOutcome } from './durability/journal-lines.js';
@@ -23,6 +25,8 @@ import { StoreJournal } from './durability/store-journal.js';
 import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from './durability/suspensions.js';
 import { outcomeToOutputItem, renderOutcomeForModel } from '../history/index.js';
 import { runSession, type HarnessServices } from './script-run.js';
+import { repairedText } from '../script/index.js';
+import type { PrintTypes, ProgramCell } from './programs/programs.js';
 import { linkSavedScripts, runsSavedScripts } from './saved-scripts.js';
 
 /** The end of a script. `refused`: the script was not resumed, and nothing happened. */
@@ -37,7 +41,9 @@ export async function runText(services: HarnessServices, context: RunContext, te
   // The worker threads of the runtime start while the compiler's worker thread starts. Later calls of `warm` cost
   // nothing.
   if (context.mode === 'enabled') services.runtime.warm().catch(() => {});
-  const compiled = await compile(services, context, text);
+  const cell = services.isOneProgram && text.isSeparate !== true ? await openCell(services, context, text) : undefined;
+  if (cell !== undefined && 'code' in cell) return { outcome: reportUnrunnable(context, text, cell) };
+  const compiled = await compile(services, context, text, cell);
   const script = compiled.ok ? compiled.script : undefined;
   const item = context.sink.hasListeners
     ? announce(context.sink, executionItem(text, script, scriptId), text.item)
@@ -49,9 +55,11 @@ export async function runText(services: HarnessServices, context: RunContext, te
       script: compiled.script,
       cacheHit: compiled.cacheHit,
       item,
+      cell,
     });
   const end = compiled.ok ? {} : { error: compiled.failure };
-  const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, services.runtime.name);
+  const plain = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, services.runtime.name);
+  const outcome = cell?.start.heapId === undefined ? plain : { ...plain, heap: cell.start.heapId };
   if (item !== undefined) announceOutcome(context, item, outcome, text.source);
   return { outcome };
 }
@@ -61,14 +69,20 @@ function ownId({ live }: RunContext): string {
 }
 
 /** Compiles a script. If the harness is closed during the compilation, cancels the started item and rejects. */
-async function compile(services: HarnessServices, context: RunContext, text: ScriptText): Promise<CompileResult> {
+async function compile(
+  services: HarnessServices,
+  context: RunContext,
+  text: ScriptText,
+  cell: ProgramCell | undefined,
+): Promise<CompileResult> {
   const { app, principal, identity, limits, sink } = context;
   try {
     const compiled = await services.compiler.compile(text.source, {
       language: text.language,
       maxSourceBytes: limits.maxSourceBytes,
       toolNames: services.toolNames,
-      typeChecker: services.checker,
+      kept: cell?.kept,
+      typeChecker: services.checker?.observing(observedTools(services, text.source, principal)),
       principal,
       queueWaitMs: limits.queueWaitMs,
     });
@@ -80,6 +94,25 @@ async function compile(services: HarnessServices, context: RunContext, text: Scr
   }
 }
 
+/** The tools that a script may name, and whose results are observed; undefined if there are none. */
+function observedTools(
+  { namedTools, observed }: HarnessServices,
+  source: string,
+  principal: string | undefined,
+): ObservedTools | undefined {
+  if (observed === undefined) return undefined;
+  const named = namedTools.in(source);
+  if (named.length === 0) return undefined;
+  const results = new Map(
+    named.flatMap((tool): [string, string][] => {
+      const type = observed.resultType(tool, principal);
+      return type === undefined ? [] : [[tool.name, type]];
+    }),
+  );
+  const type = observedToolsType(named, ({ name }) => results.get(name));
+  return type === undefined ? undefined : { type, results };
+}
+
 interface CompiledText {
   text: ScriptText;
   scriptId: string;
@@ -88,13 +121,14 @@ interface CompiledText {
   item: ItemNames | undefined;
   /** The id of the structured call that the script makes. */
   callId?: string | undefined;
+  cell?: ProgramCell | undefined;
 }
 
 /** Runs a compiled script. */
 export async function runCompiledScript(
   services: HarnessServices,
   context: RunContext,
-  { text, scriptId, script, cacheHit, item, callId }: CompiledText,
+  { text, scriptId, script, cacheHit, item, callId, cell }: CompiledText,
 ): Promise<RunEnd> {
   const { keeping, toolNames } = services;
   const journal = keeping && new StoreJournal(keeping, context, { scriptId, epoch: 0, callId });
@@ -107,10 +141,35 @@ export async function runCompiledScript(
     seed: randomSeed(),
     clockMs: Date.now(),
     journal: journal ?? noopJournal,
+    cell,
   });
   const { language, format, source } = text;
   const frame = { identity: context.identity, language, format, item, callId };
-  return endRun(services, context, { end, frame, kept: { journal, epoch: 0 }, source });
+  const ended = cell === undefined ? end : await closeCell(services, context, { cell, script, end });
+  return endRun(services, context, { end: ended, frame, kept: { journal, epoch: 0 }, source });
+}
+
+/** Opens the heap in which a script starts, or returns the reason why the script cannot run. */
+function openCell(
+  { programs }: HarnessServices,
+  { principal }: RunContext,
+  { heap, threadId }: ScriptText,
+): Promise<ProgramCell | ScriptFailure> {
+  return programs.open({ principal, heapId: heap, threadId });
+}
+
+/** Keeps the variables of a script that has ended. A suspended script keeps them when it ends. */
+export async function closeCell(
+  { programs, checker }: HarnessServices,
+  { principal, limits }: RunContext,
+  { cell, script, end }: { cell: ProgramCell; script: CompiledScript; end: SessionEnd },
+): Promise<SessionEnd> {
+  if (end.status === 'suspended') return { ...end, heap: cell.start.heapId };
+  const turn = { principal, waitMs: limits.queueWaitMs };
+  const text = repairedText(script.stored());
+  const print: PrintTypes = async (declared, value) =>
+    checker === undefined ? [] : checker.printTypes(text, declared, turn, { kept: cell.kept, value });
+  return programs.close(cell, end, { script, principal, print });
 }
 
 /** The end of a script's session, and what its events and its suspension need. */
@@ -244,6 +303,12 @@ export interface ScriptText {
   source: string;
   language: ScriptLanguage;
   format: ScriptFormat;
+  /** The heap in which the script starts. Default: the script starts a new program. */
+  heap?: string | undefined;
+  /** The conversation whose newest heap the script replaces, if the host named one. */
+  threadId?: string | undefined;
+  /** Whether the script shares nothing with others, in a harness whose scripts can. */
+  isSeparate?: boolean | undefined;
   /** Members that the host adds to the item. */
   item?: ScriptItemMembers | undefined;
 }

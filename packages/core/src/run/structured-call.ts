@@ -9,7 +9,7 @@ import { createGate } from '../calls/approvals/index.js';
 import { abortReason } from '../calls/session/index.js';
 import { createFacade, endOfAborted, type CallResult } from '../calls/facade/index.js';
 import type { RunContext } from '../protocol/run-context.js';
-import type { HarnessServices } from './script-run.js';
+import { callSources, type HarnessServices } from './script-run.js';
 import { checkSavedScript } from './saved-scripts.js';
 
 /** One structured call. It has the same tools, approvals and limits as a script's calls, and a facade of its own. */
@@ -36,6 +36,7 @@ export async function callOnce(
     gate: context.mode === 'dry-run' ? dryRunGate : createGate(context),
     scriptId: undefined,
     plan: [],
+    flow: callSources(services, context, undefined),
     savedScripts: { linked: [], check: (saved) => checkSavedScript(services, saved, context) },
     nowMs: () => performance.now() - started,
     listener: {

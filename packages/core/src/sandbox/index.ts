@@ -1,2 +1,2 @@
-export { QuickJsPool, type QuickJsOptions } from './worker/pool.js';
+export { QUICKJS_BRIDGE, QuickJsPool, type QuickJsOptions } from './worker/pool.js';
 export { isolatedVmInstall, isolatedVmMissing, loadIsolatedVm } from './isolated-vm.js';

@@ -1,3 +1,4 @@
+import { isRecord, type JsonValue } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
 import { joinUnion, parenthesisedType, propertyName } from './schema-types.js';
 
@@ -13,36 +14,56 @@ export interface ObservedShapes {
    * no new shapes.
    */
   observe(tool: Tool, result: unknown, principal: string | undefined): void;
-  /** Returns the type of the results of this principal's calls, on one line; undefined if there were no results. */
-  resultType(tool: Tool, principal: string | undefined): string | undefined;
+  /**
+   * Returns the type of the results of this principal's calls, on one line; undefined if the tool has an output schema,
+   * or if there were no results. `depth`: the maximum depth of described objects and arrays.
+   */
+  resultType(tool: Tool, principal: string | undefined, depth?: number): string | undefined;
+  /**
+   * Returns the type that `resultType` has returned before the first call of this harness: it does not change, so that
+   * a text which contains it does not change during a conversation.
+   */
+  firstType(tool: Tool, principal: string | undefined, depth?: number): string | undefined;
 }
 
 /** Maximum number of principals whose results of one tool are recorded; a new principal replaces the oldest. */
 const MAX_PRINCIPALS = 1_000;
 
 /**
- * Creates the memory of shapes. The shapes of a tool are kept as long as the tool exists; a new tool of the same name
- * has its own shapes. Names of members can reveal a user's data, so no principal sees the shapes of another principal's
- * results.
+ * Creates the memory of shapes. The shapes of a tool are kept as long as the tool exists, or as long as its
+ * `resultShapes` keep them; a new tool of the same name has its own shapes. Names of members can reveal a user's data,
+ * so no principal sees the shapes of another principal's results.
  */
 export function createObservedShapes(): ObservedShapes {
-  const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
+  const observed = new WeakMap<object, Map<string | undefined, Observation>>();
+  const find = (tool: Tool, principal: string | undefined): Observation => {
+    const { resultShapes } = tool;
+    let ofTool = observed.get(resultShapes ?? tool);
+    if (ofTool === undefined) observed.set(resultShapes ?? tool, (ofTool = new Map()));
+    let observation = ofTool.get(principal);
+    if (observation === undefined) {
+      const first = readKeptShape(resultShapes?.read(principal)) ?? NOTHING;
+      ofTool.set(principal, (observation = { first, shape: first, calls: 0, unchanged: 0 }));
+      // defence: remembered-principals
+      if (ofTool.size > MAX_PRINCIPALS) ofTool.delete(ofTool.keys().next().value);
+    }
+    return observation;
+  };
+  const typeOf = (tool: Tool, principal: string | undefined, which: 'first' | 'shape', depth?: number) => {
+    const isKnown = tool.resultShapes !== undefined || observed.get(tool)?.has(principal) === true;
+    if (tool.outputSchema !== undefined || !isKnown) return undefined;
+    const shape = find(tool, principal)[which];
+    return shape === NOTHING ? undefined : typeOfShape(shape, depth);
+  };
   return {
     observe(tool, result, principal) {
-      let ofTool = observed.get(tool);
-      if (ofTool === undefined) observed.set(tool, (ofTool = new Map()));
-      let observation = ofTool.get(principal);
-      if (observation === undefined) {
-        ofTool.set(principal, (observation = { shape: NOTHING, calls: 0, unchanged: 0 }));
-        // defence: remembered-principals
-        if (ofTool.size > MAX_PRINCIPALS) ofTool.delete(ofTool.keys().next().value);
-      }
+      const observation = find(tool, principal);
+      const before = observation.shape;
       look(observation, result);
+      if (observation.shape !== before) tool.resultShapes?.write(principal, keptShape(observation.shape));
     },
-    resultType(tool, principal) {
-      const observation = observed.get(tool)?.get(principal);
-      return observation === undefined ? undefined : typeOfShape(observation.shape);
-    },
+    resultType: (tool, principal, depth) => typeOf(tool, principal, 'shape', depth),
+    firstType: (tool, principal, depth) => typeOf(tool, principal, 'first', depth),
   };
 }
 
@@ -68,6 +89,8 @@ interface Member {
 }
 
 interface Observation {
+  /** The shape before the first call of this harness. */
+  readonly first: Shape;
   shape: Shape;
   calls: number;
   /** Number of consecutive observations that changed nothing. */
@@ -140,17 +163,84 @@ function readMembers(value: object, depth: number, values: { left: number }): Me
 
 /** Matches most names; the other patterns are slow to compile and to run. */
 const PLAIN_NAME = /^[a-z_][a-z_]{0,39}$/i;
+const MAX_NAME_LENGTH = 40;
+const MAX_NAME_WORDS = 3;
 
 /**
- * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Accepts names in
- * any writing system, without control or direction characters and without long runs of digits.
+ * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address) or like a sentence,
+ * which a model would read. Accepts names in any writing system, without control or direction characters and without
+ * long runs of digits.
  */
 function isMemberName(key: string): boolean {
   if (PLAIN_NAME.test(key)) return true;
-  if (key.length > 64 || !/^[$_@]*\p{L}[\p{L}\p{M}\p{N}_$: -]*$/u.test(key)) return false;
+  // defence: observed-names-are-no-sentences
+  if (key.length > MAX_NAME_LENGTH || key.split(' ').length > MAX_NAME_WORDS) return false;
+  if (!/^[$_@]*\p{L}[\p{L}\p{M}\p{N}_$: -]*$/u.test(key)) return false;
   return (
     !/\d{4}|\p{Default_Ignorable_Code_Point}/u.test(key) && !(key.length >= 8 && /^(?=.*\d)[\da-f-]+$/iu.test(key))
   );
+}
+
+/** Maximum number of parts of a kept shape. */
+const MAX_KEPT_PLACES = 500;
+
+/** The shape as JSON, with the detail that is worth keeping. */
+function keptShape(shape: Shape): JsonValue {
+  return shapeJson(withinBounds(shape, MAX_KEPT_PLACES));
+}
+
+function shapeJson({ kinds, element, members }: Shape): JsonValue {
+  return [
+    kinds,
+    element === undefined ? null : shapeJson(element),
+    members === undefined ? null : membersJson(members),
+  ];
+}
+
+function membersJson(members: Members): JsonValue {
+  if (members.how === 'closed') return 'closed';
+  if (members.how === 'record') return [shapeJson(members.value)];
+  return Object.fromEntries(
+    [...members.byName].map(([name, { shape, always }]) => [name, [always, shapeJson(shape)]]),
+  ) as JsonValue;
+}
+
+/** Merges two kept shapes of one tool, such as those of two processes. An unreadable one counts as absent. */
+export function mergeKeptShapes(left: unknown, right: unknown): JsonValue {
+  return keptShape(mergeShapes(readKeptShape(left) ?? NOTHING, readKeptShape(right) ?? NOTHING));
+}
+
+/** Reads a kept shape, which anything may have written; undefined if it is not one. */
+function readKeptShape(kept: unknown): Shape | undefined {
+  try {
+    return kept === undefined || kept === null ? undefined : withinBounds(readShapeJson(kept, 0), MAX_PLACES);
+  } catch {
+    return undefined;
+  }
+}
+
+function readShapeJson(json: unknown, depth: number): Shape {
+  const [kinds, element, members] = json as readonly unknown[];
+  if (typeof kinds !== 'number' || depth > MAX_DEPTH) throw new TypeError('The kept shape is not a shape.');
+  return makeShape(
+    kinds,
+    element === null ? undefined : readShapeJson(element, depth + 1),
+    members === null ? undefined : readMembersJson(members, depth),
+  );
+}
+
+function readMembersJson(json: unknown, depth: number): Members {
+  if (Array.isArray(json)) return { how: 'record', value: readShapeJson(json[0], depth + 1) };
+  if (!isRecord(json)) return CLOSED;
+  const names = Object.keys(json);
+  const byName = new Map(
+    names.map((name): [string, Member] => {
+      const [always, shape] = json[name] as readonly unknown[];
+      return [name, { always: always === true, shape: readShapeJson(shape, depth + 1) }];
+    }),
+  );
+  const members: Members = { how: 'named', byName };
+  return names.every(isMemberName) ? members : { how: 'record', value: commonShape(members) };
 }
 
 /** Merges two shapes. Returns `left` itself if `right` adds nothing. */
@@ -248,8 +338,8 @@ function membersWithinBounds(members: Members, places: number): Members {
 }
 
 /** Returns the shape as a TypeScript type on one line of at most 4 000 characters; deep parts are shortened. */
-export function typeOfShape(shape: Shape): string {
-  for (let depth = MAX_DEPTH; depth > 0; depth--) {
+export function typeOfShape(shape: Shape, maxDepth = MAX_DEPTH): string {
+  for (let depth = Math.min(maxDepth, MAX_DEPTH); depth > 0; depth--) {
     const type = writeShape(shape, depth);
     if (type.length <= MAX_TYPE_LENGTH) return type;
   }

@@ -1,4 +1,4 @@
-export { createCompiler, restoreScript } from './compile/compiler.js';
+export { createCompiler, repairedText, restoreScript } from './compile/compiler.js';
 export type { Compiler, CompilerStats } from './compile/compiler.js';
 export type { TypeChecker } from './check/index.js';
 export { createDetector } from './detect/detector.js';

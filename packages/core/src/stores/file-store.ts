@@ -5,6 +5,7 @@ import {
   type Claim,
   type ClaimStore,
   type HarnessStore,
+  type HeapLimits,
   type JournalContent,
   type JournalDamage,
   type JournalStore,
@@ -15,6 +16,7 @@ import {
   type ImageStore,
 } from '../protocol/index.js';
 import { ClaimFiles, stale, JournalFiles, type EpochCounts } from './script-files.js';
+import { FileHeaps } from './heap-files.js';
 import type { JournalText } from './journal-text.js';
 import { checkScriptId, checkSha256, isSha256 } from './names.js';
 import { ScriptLister, StatusIndex } from './script-lists.js';
@@ -34,6 +36,8 @@ import { demandHash, packImage, unpackImage } from './image-bytes.js';
 export interface FileStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number | undefined;
+  /** Default: `HEAP_LIMITS`. */
+  heapLimits?: Partial<HeapLimits> | undefined;
   /**
    * Asks the operating system whether the holder of a claim is alive, if this process and the holder share a machine, a
    * boot and a PID namespace. Otherwise, and if the option is false, the lease decides. Default true.
@@ -63,6 +67,7 @@ export function fileStore(folder: string, options: FileStoreOptions = {}): Harne
     claim: new FileClaims(scripts),
     journal: new FileJournals(scripts),
     images: new ImageFiles(own),
+    heaps: new FileHeaps(own, options.heapLimits),
     probe: () => writeProbe(own),
   };
 }

@@ -5,6 +5,7 @@ import {
   type Claim,
   type ClaimStore,
   type HarnessStore,
+  type HeapLimits,
   type ImageStore,
   type JournalContent,
   type JournalStore,
@@ -15,6 +16,7 @@ import {
   type TakeOptions,
   type ClaimedJournal,
 } from '../protocol/index.js';
+import { MemoryHeaps } from './memory-heaps.js';
 import { demandHash } from './image-bytes.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
@@ -24,6 +26,8 @@ import { fits, statusEntryName } from './script-lists.js';
 export interface MemoryStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number | undefined;
+  /** Default: `HEAP_LIMITS`. */
+  heapLimits?: Partial<HeapLimits> | undefined;
 }
 
 /**
@@ -41,6 +45,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): HarnessStore {
     claim: new MemoryClaims(scripts),
     journal: new MemoryJournals(scripts, options.maxScriptBytes ?? 64 * 1_048_576),
     images: new MemoryImages(),
+    heaps: new MemoryHeaps(options.heapLimits),
   };
 }
 

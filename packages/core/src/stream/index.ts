@@ -2,7 +2,8 @@
  * The part of the library that a client of a run's stream needs. It loads no module of Node and no package, so that a
  * page can load it.
  */
-export { argumentSources, type ArgumentSource, type ArgumentSources } from '../history/argument-sources.js';
+export { provenanceLines, type ProvenanceLine } from '../history/provenance-lines.js';
+export { argumentSources, type ArgumentSource, type ArgumentSources } from '../text/argument-sources.js';
 export { foldResponse, ResponseReducer } from '../history/reducer.js';
 export type { ResponseReducerOptions, ResponseViewOptions } from '../history/reducer.js';
 export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';

@@ -8,6 +8,13 @@ export {
   type TestHost,
 } from './drive-run.js';
 export { documentStoreConformance } from './document-store-conformance.js';
+export {
+  heapStoreConformance,
+  type HeapLaw,
+  type MakeHeaps,
+  type OpenHeaps,
+  type TestHeapsOptions,
+} from './heap-store-conformance.js';
 export { runtimeConformance, type RuntimeLaw } from './runtime-conformance.js';
 export { eventLogConformance } from './event-log-conformance.js';
 export { runStoreConformance } from './run-store-conformance.js';

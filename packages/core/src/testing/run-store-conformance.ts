@@ -23,6 +23,7 @@ import {
   userInput,
   type StoresLaw,
 } from './service-laws.js';
+import { needsLaws } from './needs-laws.js';
 import { cancelLaws, suspensionLaws } from './suspension-laws.js';
 
 /** The laws for every `RunStore`. Run each law in the test framework of your choice. */
@@ -34,6 +35,7 @@ export function runStoreConformance(): readonly StoresLaw[] {
     ...leaseLaws,
     ...deathLaws,
     ...parkingLaws,
+    ...needsLaws,
     ...endLaws,
     ...suspensionLaws,
     ...cancelLaws,
@@ -435,8 +437,8 @@ const parkingLaws: readonly StoresLaw[] = [
     deepStrictEqual(await runs.park(fence, 'Workers died.'), parked);
     const other = (await heldRun(stores)).run;
     strictEqual(await runs.claim(LEASE), undefined);
-    deepStrictEqual((await runs.list({ parked: true })).runs, [parked]);
-    deepStrictEqual((await runs.list({ parked: true, threadId: other.threadId })).runs, []);
+    deepStrictEqual((await runs.list({ stuck: true })).runs, [parked]);
+    deepStrictEqual((await runs.list({ stuck: true, threadId: other.threadId })).runs, []);
     await refuses(() => runs.finish(fence, { state: 'completed' }), StaleEpochError);
     await refuses(() => runs.park({ ...fence, epoch: 7 }, 'x'), StaleEpochError);
     strictEqual((await runs.get(run.runId))?.parked, 'Workers died.');

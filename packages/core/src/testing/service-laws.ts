@@ -53,7 +53,8 @@ export function logLaw(name: string, check: (log: EventLog, makeLog: MakeEventLo
   return closingLaw(name, check);
 }
 
-function closingLaw<Made extends Closable, Options>(
+/** A law that closes what it opened. */
+export function closingLaw<Made extends Closable, Options>(
   name: string,
   check: (made: Made, make: (options?: Options) => Promise<Made>) => Promise<void>,
 ): PortLaw<(options?: Options) => Made | Promise<Made>> {

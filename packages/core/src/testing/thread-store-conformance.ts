@@ -75,25 +75,30 @@ const threadLaws: readonly StoresLaw[] = [
       deepStrictEqual(await threads.readItems(id), { turns: [] });
     }
   }),
-  storesLaw('a thread shows the state of its newest run that has not ended', async (stores) => {
-    const { run, fence } = await heldRun(stores);
-    const thread = { threadId: run.threadId };
-    const state = async () => {
-      const [listed] = (await stores.threads.list()).threads;
-      deepStrictEqual(await stores.threads.get(run.threadId), listed);
-      return listed?.activeState;
-    };
-    strictEqual(await state(), 'running');
-    const later = await stores.runs.create(runDraft({ thread }));
-    strictEqual(await state(), 'queued');
-    await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
-    strictEqual(await state(), 'queued');
-    const claimed = await stores.runs.claim({ ...LEASE, runId: later.run.runId });
-    await stores.runs.finish({ runId: later.run.runId, epoch: claimed!.run.epoch }, { state: 'completed' });
-    strictEqual(await state(), 'suspended');
-    await stores.runs.requestCancel(run.runId);
-    strictEqual(await state(), 'queued');
-  }),
+  storesLaw(
+    'a thread shows what its runs do: one that waits first, then one that runs, then its queue',
+    async (stores) => {
+      const { run, fence } = await heldRun(stores);
+      const thread = { threadId: run.threadId };
+      const state = async () => {
+        const [listed] = (await stores.threads.list()).threads;
+        deepStrictEqual(await stores.threads.get(run.threadId), listed);
+        return listed?.activeState;
+      };
+      strictEqual(await state(), 'running');
+      const later = await stores.runs.create(runDraft({ thread }));
+      strictEqual(await state(), 'running');
+      strictEqual((await stores.threads.get(run.threadId))?.lastState, 'queued');
+      await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
+      strictEqual(await state(), 'suspended');
+      const claimed = await stores.runs.claim({ ...LEASE, runId: later.run.runId });
+      await stores.runs.finish({ runId: later.run.runId, epoch: claimed!.run.epoch }, { state: 'completed' });
+      strictEqual(await state(), 'suspended');
+      strictEqual((await stores.threads.get(run.threadId))?.lastState, 'completed');
+      await stores.runs.requestCancel(run.runId);
+      strictEqual(await state(), 'queued');
+    },
+  ),
   storesLaw('a used or invalid id is rejected', async ({ threads }) => {
     await threads.create({ principal: 'ada', threadId: 'thr_1' });
     for (const threadId of ['thr_1', '', 'a b', '../x', 'a\0', 'é', 'x'.repeat(129)])
@@ -150,8 +155,13 @@ const threadLaws: readonly StoresLaw[] = [
       await runs.suspend(each.fence, [approvalDraft(`apr_${each.run.runId}`)]);
     }
     const second = await runs.create(runDraft({ thread: { threadId: run.threadId } }));
+    const heap = { heapId: 'heap_1', principal: 'ada', head: '{}', state: new Uint8Array(1) };
+    await stores.heaps.add({ ...heap, threadId: run.threadId });
+    await stores.heaps.add({ ...heap, heapId: 'heap_2', threadId: 'thr_other' });
     deepStrictEqual(new Set(await threads.delete(run.threadId)), new Set([run.runId, second.run.runId]));
     deepStrictEqual(await threads.delete(run.threadId), []);
+    deepStrictEqual(await stores.heaps.read('ada', 'heap_1'), []);
+    strictEqual((await stores.heaps.newest('ada', 'thr_other'))?.heapId, 'heap_2');
     strictEqual(await threads.get(run.threadId), undefined);
     strictEqual(await runs.get(run.runId), undefined);
     strictEqual(await threads.approval(`apr_${run.runId}`), undefined);
@@ -415,6 +425,14 @@ const itemLaws: readonly StoresLaw[] = [
         [second.run.turnId, second.run.runId, 'running'],
       ],
     );
+  }),
+  storesLaw('a turn shows that its cancellation was requested', async ({ threads, runs }) => {
+    const { run } = await runs.create(runDraft());
+    const request = async () => (await threads.readItems(run.threadId)).turns[0]?.cancelRequestedAt;
+    strictEqual(await request(), undefined);
+    const cancelled = await runs.requestCancel(run.runId);
+    ok(cancelled?.cancelRequestedAt !== undefined);
+    strictEqual(await request(), cancelled.cancelRequestedAt);
   }),
   storesLaw('items are read in pages of turns', async ({ threads, runs }) => {
     const { threadId } = await threads.create({ principal: 'ada' });

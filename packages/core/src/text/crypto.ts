@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 // A counter makes ids unique within the process; 96 random bits make them unique between processes.
 const PROCESS_PART = letters(12);
@@ -18,5 +18,5 @@ function letters(bytes: number): string {
 
 /** Returns the SHA-256 of the UTF-8 bytes, as 64 hexadecimal digits in lower case. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

@@ -8,7 +8,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   module: 'Scripts have no modules; `return` the value.',
   exports: 'Scripts have no modules; `return` the value.',
   process: 'Scripts have no process; use `context.workingDirectory` for the folder, and a tool to run commands.',
-  Buffer: 'Use TextEncoder, TextDecoder, atob and btoa.',
   global: 'Use `globalThis`.',
   window: 'Use `globalThis`.',
   document: 'Scripts have no web page; `return` the data.',
@@ -16,7 +15,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   fs: 'Use the tools for files (`await catalog.search("read file")` finds them).',
   path: 'Join paths with template strings.',
   child_process: 'Use a tool that runs programs (`await catalog.search("run program")` finds one, if there is one).',
-  crypto: 'Use Math.random() for values that need not be secret.',
   Worker: 'Scripts have one thread; `Promise.all` runs tool calls side by side.',
   SharedArrayBuffer: 'Scripts have one thread; use ArrayBuffer.',
   Atomics: 'Scripts have one thread; use ordinary variables.',
@@ -24,7 +22,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   eval: 'Scripts cannot make code from text; write the code in the script.',
   __dirname: 'Use `context.workingDirectory`.',
   __filename: 'Scripts have no file; use `context.workingDirectory` for the folder.',
-  AbortController: 'Remove the AbortController: Toolscript aborts calls that lose a race or are not awaited.',
 };
 
 /** Returns the advice about a global that scripts lack; undefined for unknown names. */

@@ -1,11 +1,12 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
-import { didYouMean, nameTokens } from '../text/nearest-names.js';
+import { didYouMean } from '../text/nearest-names.js';
 import { knownKeys } from '../schema/object-keys.js';
 import type { ObservedShapes } from '../schema/observed-shapes.js';
 import { schemaTree } from '../schema/read-schema.js';
 import { identifierName, writtenNames } from '../text/identifier-name.js';
+import { queryWords, synonymsOf, wordsOf } from './search-words.js';
 
 /** A tool, as a search of the catalog shows it. */
 export interface ToolSummary {
@@ -18,13 +19,13 @@ export interface ToolSummary {
 /** Finds tools for a script whose prompt did not show all of them. */
 export interface ToolCatalog {
   /**
-   * Returns the best match first. Tools without a word that starts with a word of the query are omitted. `limit`: 1 to
-   * 50, default 10.
+   * Returns the best match first. Tools without any word of the query are omitted. Another form of a word counts, a
+   * synonym, and a longer word that starts with it. `limit`: 1 to 50, default 10.
    */
   search(query: string, options?: { limit?: number | undefined }): ToolSummary[];
   /**
-   * Returns the tool's declaration, with the observed shape of its results if the tool has no output schema; undefined
-   * if there is no such tool.
+   * Returns the tool's declaration; undefined if there is no such tool. If the tool has no output schema, the type of its
+   * result is what earlier results looked like, marked as observed.
    */
   describe(name: string): string | undefined;
   /**
@@ -40,14 +41,16 @@ export interface ToolCatalog {
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
-const MAX_QUERY_TOKENS = 24;
+const MAX_QUERY_WORDS = 24;
 const MAX_QUERY_LENGTH = 1_000;
 
-const NAME_WEIGHT = 8;
-const PARAMETER_WEIGHT = 2;
+const NAME_WEIGHT = 3;
+const PARAMETER_WEIGHT = 1.5;
 const DESCRIPTION_WEIGHT = 1;
 /** The share of a token's weight that counts if the query word is only a prefix of the token. */
 const PREFIX_SHARE = 0.5;
+/** The share if the token is a synonym of the query word. */
+const SYNONYM_SHARE = 0.4;
 const MIN_PREFIX = 3;
 /** Maximum number of tokens that one query word matches as a prefix. */
 const MAX_PREFIX_TOKENS = 64;
@@ -90,8 +93,8 @@ class TokenCatalog {
 
   search(query: string, options: { limit?: number | undefined } = {}): ToolSummary[] {
     const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(options.limit ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
-    const scores = new Map<number, number>();
-    for (const token of queryTokens(query)) this.#score(token, scores);
+    const words = queryWords(query.slice(0, MAX_QUERY_LENGTH)).slice(0, MAX_QUERY_WORDS);
+    const scores = this.#scores(new Set(words));
     const exact = this.#byName.get(query.trim());
     if (exact !== undefined) scores.set(exact, Infinity);
     return [...scores]
@@ -104,10 +107,11 @@ class TokenCatalog {
     const index = this.#byName.get(name);
     if (index === undefined) return undefined;
     const tool = this.#tools[index] as Tool;
+    const observed = this.#observedShapes?.resultType(tool, principal);
+    if (observed !== undefined) return declarationFor(tool, () => observed);
     let declaration = this.#descriptions.get(index);
     if (declaration === undefined) this.#descriptions.set(index, (declaration = declarationFor(tool)));
-    const observed = tool.outputSchema === undefined ? this.#observedShapes?.resultType(tool, principal) : undefined;
-    return observed === undefined ? declaration : `${declaration}// observed, not promised: Promise<${observed}>\n`;
+    return declaration;
   }
 
   explainMissing(name: string, search = 'catalog.search(query)'): string {
@@ -135,7 +139,7 @@ class TokenCatalog {
     }
     const weights = new Map<string, number>();
     const weigh = (text: string, weight: number): void => {
-      for (const token of nameTokens(text)) weights.set(stem(token), Math.max(weights.get(stem(token)) ?? 0, weight));
+      for (const word of wordsOf(text)) weights.set(word, Math.max(weights.get(word) ?? 0, weight));
     };
     weigh(tool.name, NAME_WEIGHT);
     for (const parameter of knownKeys(schemaTree(tool.inputSchema).root)) weigh(parameter, PARAMETER_WEIGHT);
@@ -152,18 +156,35 @@ class TokenCatalog {
     postings.set(index, weight);
   }
 
-  #score(token: string, scores: Map<number, number>): void {
+  /** The score of each tool that matches a word: the sum over the words, times the number of words that match. */
+  #scores(words: Iterable<string>): Map<number, number> {
+    const sums = new Map<number, { score: number; words: number }>();
+    for (const word of words)
+      for (const [index, score] of this.#wordScores(word)) {
+        const sum = sums.get(index);
+        if (sum === undefined) sums.set(index, { score, words: 1 });
+        else {
+          sum.score += score;
+          sum.words++;
+        }
+      }
+    return new Map([...sums].map(([index, sum]) => [index, sum.score * sum.words]));
+  }
+
+  /** The scores of the tools for one word. A word is as rare as all that matches it together. */
+  #wordScores(word: string): Iterable<[index: number, score: number]> {
     const best = new Map<number, number>();
-    for (const [match, share] of this.#matches(token)) {
+    for (const [match, share] of this.#matches(word)) {
       const postings = this.#postings.get(match) as Map<number, number>;
-      const rarity = Math.log(1 + this.#tools.length / postings.size);
-      for (const [index, weight] of postings) best.set(index, Math.max(best.get(index) ?? 0, weight * share * rarity));
+      for (const [index, weight] of postings) best.set(index, Math.max(best.get(index) ?? 0, weight * share));
     }
-    for (const [index, score] of best) scores.set(index, (scores.get(index) ?? 0) + score);
+    const rarity = Math.log(1 + this.#tools.length / best.size);
+    return [...best].map(([index, weight]) => [index, weight * rarity]);
   }
 
   *#matches(token: string): Iterable<[string, number]> {
     if (this.#postings.has(token)) yield [token, 1];
+    for (const synonym of synonymsOf(token)) if (this.#postings.has(synonym)) yield [synonym, SYNONYM_SHARE];
     if (token.length < MIN_PREFIX) return;
     const start = firstAtLeast(this.#sortedTokens, token);
     for (let index = start; index < start + MAX_PREFIX_TOKENS; index++) {
@@ -184,14 +205,4 @@ function firstAtLeast(sorted: readonly string[], token: string): number {
     else high = middle;
   }
   return low;
-}
-
-function queryTokens(query: string): Set<string> {
-  return new Set(nameTokens(query.slice(0, MAX_QUERY_LENGTH)).map(stem).slice(0, MAX_QUERY_TOKENS));
-}
-
-/** Returns the stem of a word: `files` and `file`, `queries` and `query` are one word. */
-function stem(token: string): string {
-  if (token.length > 4 && token.endsWith('ies')) return `${token.slice(0, -3)}y`;
-  return token.length > 3 && token.endsWith('s') && !token.endsWith('ss') ? token.slice(0, -1) : token;
 }

@@ -30,7 +30,12 @@ export interface DeclarationOptions {
    * Also declares members that are accepted or returned but hidden from models: for the type checker. Default false.
    */
   everything?: boolean | undefined;
+  /** Returns the type that the results of a tool without an output schema had. Default: such results are `any`. */
+  resultType?: ResultType | undefined;
 }
+
+/** Returns the observed type of a tool's results, on one line; undefined if it is not known. */
+export type ResultType = (tool: Tool, depth?: number) => string | undefined;
 
 /** The declaration of one tool, as lines without outer indentation. */
 export interface ToolDeclaration {
@@ -42,16 +47,18 @@ export interface ToolDeclaration {
 }
 
 /** Returns the declaration of one tool: the types that the tool needs, then `interface Tools` with only this tool. */
-export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): string {
-  return declarationsFor([tool], { detail });
+export function declarationFor(tool: Tool, resultType?: ResultType): string {
+  return declarationsFor([tool], { resultType });
 }
 
 /**
  * Returns the declaration of one tool on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{
- * … }>`.
+ * … }>`. `observed`: the type of the results of a tool without an output schema.
  */
-export function toolSignature(tool: Tool): string {
-  return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), { ...STYLES.types, deprecated: false }))}`;
+export function toolSignature(tool: Tool, observed?: string): string {
+  const writer = new SchemaTypeWriter(typeName(tool.name), { ...STYLES.types, deprecated: false });
+  const mark = observed === undefined || tool.outputSchema !== undefined ? '' : OBSERVED;
+  return `tools.${identifierName(tool.name)}${signature(tool, writer, { observed })}${mark}`;
 }
 
 /**
@@ -63,20 +70,36 @@ export function declarationsFor(tools: readonly Tool[], options: DeclarationOpti
   const detail = options.detail ?? 'full';
   if (detail === 'names')
     return tools.map((tool) => `// tools.${identifierName(tool.name)}${afterName(tool)}\n`).join('');
-  const declare = declarationWriter(tools, options.everything);
+  const declare = declarationWriter(tools, options);
   return layOutDeclarations(
     tools.map((tool) => declare(tool, detail)),
     { ...options, aliases: true },
   );
 }
 
+/**
+ * Returns the type of the tools whose results are observed, on one line, to be intersected with `Tools`; undefined if
+ * there are none.
+ */
+export function observedToolsType(tools: readonly Tool[], resultType: ResultType): string | undefined {
+  const types = tools.flatMap((tool) => {
+    const result = resultType(tool);
+    if (result === undefined) return [];
+    const path = identifierName(tool.name).split('.');
+    const declared = `Tools${path.map((part) => `["${part}"]`).join('')}`;
+    const method = `(...args: Parameters<${declared}>) => Promise<${result}>`;
+    return [path.reduceRight((type, part) => `{ ${part}: ${type} }`, method)];
+  });
+  return types.length === 0 ? undefined : types.join(' & ');
+}
+
 /** Returns a function that declares tools of one set, so that the names of their types differ. */
 export function declarationWriter(
   tools: readonly Tool[],
-  everything = false,
+  options: Pick<DeclarationOptions, 'everything' | 'resultType'> = {},
 ): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
   const prefixes = typePrefixes(tools);
-  return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name), everything);
+  return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name), options);
 }
 
 export interface LayoutOptions extends DeclarationOptions {
@@ -150,18 +173,32 @@ function newNamespace(path: string): Namespace {
   return { path, members: new Map(), namespaces: new Map(), givenNames: new Map(), missing: 0 };
 }
 
-function declareTool(tool: Tool, detail: DeclarationDetail, prefix: string, everything: boolean): ToolDeclaration {
+function declareTool(
+  tool: Tool,
+  detail: DeclarationDetail,
+  prefix: string,
+  { everything = false, resultType }: Pick<DeclarationOptions, 'everything' | 'resultType'>,
+): ToolDeclaration {
   const name = lastPart(identifierName(tool.name));
   if (detail === 'names') return { tool, detail, definitions: [], member: [`// ${name}${afterName(tool)}`] };
   const writer = new SchemaTypeWriter(prefix, { ...STYLES[detail], deprecated: everything });
   const doc = detail === 'signatures' ? [] : toolDoc(tool.description);
-  const member = [...doc, ...`${name}${signature(tool, writer, everything)};`.split('\n')];
+  const observed = resultType?.(tool, STYLES[detail].maxDepth);
+  const declared = `${name}${signature(tool, writer, { everything, observed })};${observed === undefined ? '' : OBSERVED}`;
+  const member = [...doc, ...declared.split('\n')];
   return { tool, detail, definitions: writer.definitions.flatMap((definition) => definition.split('\n')), member };
 }
 
-function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): string {
+/** Follows the declaration of a tool whose type of results is observed. */
+const OBSERVED = ' // the result: observed, not promised';
+
+function signature(
+  tool: Tool,
+  writer: SchemaTypeWriter,
+  { everything = false, observed = 'any' }: { everything?: boolean; observed?: string | undefined } = {},
+): string {
   const args = argumentSchemas(tool, everything).map((schema) => writer.write(schema, 'unknown'));
-  const result = tool.outputSchema === undefined ? 'any' : writer.write(tool.outputSchema, 'any', 'Result');
+  const result = tool.outputSchema === undefined ? observed : writer.write(tool.outputSchema, 'any', 'Result');
   return `(args${needsArguments(tool) ? '' : '?'}: ${joinUnion(args)}): Promise<${result}>`;
 }
 
@@ -378,7 +415,7 @@ interface ToolSummary { readonly name: string; readonly description: string; }
 interface ToolCatalog {
   /** Finds tools by what they do. */
   search(query: string, options?: { limit?: number }): Promise<ToolSummary[]>;
-  /** The declaration of one tool, with the observed shape of its results if it has no output schema. */
+  /** The declaration of one tool. Without an output schema, the type of its results is that of earlier ones, marked as observed. */
   describe(name: string): Promise<string>;
   list(namespace?: string): Promise<ToolSummary[]>;
 }

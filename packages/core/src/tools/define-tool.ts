@@ -1,9 +1,11 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { FindSavedScript } from '../protocol/saved-script.js';
+import type { ResultLabel, ToolFlow, Trust } from '../protocol/provenance.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { deepFreeze } from '../protocol/json.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { nullsAsAbsent, readAliases, withoutAliases, type ArgumentAliases } from './accepted-arguments.js';
+import { readFlow } from './tool-flow.js';
 import { compileJsonSchema } from '../schema/json-schema.js';
 import { compileStandardSchema, standardKind, type StandardSchema } from '../schema/standard-schema.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema } from '../schema/zod-schema.js';
@@ -105,6 +107,18 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   shows?: 'plan' | undefined;
   /** A call runs a saved script; see `Tool.savedScript`. */
   savedScript?: FindSavedScript | undefined;
+  /** `untrusted`: the results are text of unknown authors, such as web pages and mails. Default `trusted`. */
+  trust?: Trust | undefined;
+  /**
+   * Labels parts of a result, such as the body of each mail. Labelled parts are untrusted by default; for the other
+   * parts `trust` holds.
+   */
+  labels?: ((result: ToolOutput<Output>) => readonly ResultLabel[]) | undefined;
+  /**
+   * Guards the destinations of the tool: if untrusted text may have chosen one, a user must decide about the call,
+   * whatever the approval policy says.
+   */
+  flow?: ToolFlow | undefined;
   /** Runs the call. Only the message of a thrown error reaches the script; a `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
   /**
@@ -204,6 +218,9 @@ export function defineTool<
     pin: definition.pin,
     shows: definition.shows,
     savedScript: definition.savedScript,
+    trust: definition.trust ?? 'trusted',
+    labels: definition.labels as never,
+    flow: readFlow(definition.flow, `The tool "${definition.name}"`, input.jsonSchema),
     // A call may have been suspended before a name became an alias.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withoutAliases(value, aliases).value as never, context),
@@ -239,6 +256,9 @@ const MEMBERS = [
   'pin',
   'shows',
   'savedScript',
+  'trust',
+  'labels',
+  'flow',
   'execute',
   'revert',
 ];
@@ -304,7 +324,8 @@ const MEMBER_RULES: readonly (readonly [string, (value: unknown) => boolean, str
   ['effect', (value) => EFFECTS.includes(value), '"read", "write" or "external"'],
   ['callers', (value) => CALLERS.includes(value), '"direct", "code" or "both"'],
   ['source', (value) => typeof value === 'string', 'a text'],
-  ...['permissions', 'pin', 'preview', 'references', 'revert', 'savedScript'].map(
+  ['trust', (value) => value === 'trusted' || value === 'untrusted', '"trusted" or "untrusted"'],
+  ...['labels', 'permissions', 'pin', 'preview', 'references', 'revert', 'savedScript'].map(
     (member) => [member, isFunction, 'a function'] as const,
   ),
 ];

@@ -11,4 +11,5 @@ export {
   type ToolResult,
   type ToolSchema,
 } from './define-tool.js';
+export { guardDestinations } from './destinations.js';
 export * from './registry.js';

@@ -42,7 +42,7 @@ export async function startHostedService(
 ): Promise<HostedService> {
   const requests: Json[] = [];
   const faults: string[] = [];
-  const wire = api === 'anthropic-messages' ? new MessagesService(expiresAt) : new ResponsesService();
+  const wire = hostedWire(api, expiresAt);
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -67,12 +67,19 @@ export async function startHostedService(
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests, faults };
 }
 
+/** The service without HTTP. */
+export function hostedWire(api: HostedApi, expiresAt: () => string = () => '2126-01-01T00:00:00Z'): Service {
+  return api === 'anthropic-messages' ? new MessagesService(expiresAt) : new ResponsesService();
+}
+
 type Playable = Exclude<Step, { type: 'refuse' }>;
 
-interface Service {
+export interface Service {
   judge(body: Json): string[];
   answer(step: Playable, count: number): string;
 }
+
+const isByCode = (caller: Json | undefined): caller is Json => caller !== undefined && caller.type !== 'direct';
 
 const listOf = (value: unknown) => (Array.isArray(value) ? (value as Json[]) : []);
 
@@ -104,9 +111,9 @@ class MessagesService implements Service {
       const results = next.filter(({ type }) => type === 'tool_result').map(({ tool_use_id: id }) => id);
       if (JSON.stringify(results) !== JSON.stringify(uses.map(({ id }) => id))) faults.push('calls and results differ');
       for (const { caller } of uses as { caller?: Json }[])
-        if (caller?.type !== 'direct' && !codes.has(caller?.tool_id)) faults.push('a call names no code');
+        if (isByCode(caller) && !codes.has(caller.tool_id)) faults.push('a call names no code');
       const pending = (uses as { caller?: Json }[]).some(
-        ({ caller }) => caller?.type !== 'direct' && !ended.has(caller?.tool_id),
+        ({ caller }) => isByCode(caller) && !ended.has(caller.tool_id),
       );
       if (!pending) continue;
       waits = true;

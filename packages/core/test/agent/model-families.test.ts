@@ -1,20 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentInput } from '#core/agent/index.js';
 import { createProvider, startScriptedServer, type ProviderApi, type Scenario } from '#core/providers/index.js';
-import { factsOf } from '#core/protocol/known-models.js';
-import { MODEL_FAMILIES, type ModelFamily } from '#core/protocol/model-families.js';
+import { agentFor, MODELS } from '../tunnel/families.js';
 import { openWorld, play } from './running.js';
 
 /* An agent talks to every known model through servers that refuse what the service of this model refuses. */
-
-const APIS_OF: Readonly<Record<ModelFamily['vendor'], readonly ProviderApi[]>> = {
-  openai: ['openai-responses', 'openai-chat'],
-  anthropic: ['anthropic-messages'],
-};
-
-const CASES = MODEL_FAMILIES.flatMap(({ vendor, models }) =>
-  models.flatMap((model) => APIS_OF[vendor].map((api) => [model, api] as const)),
-);
 
 async function openModel(api: ProviderApi, model: string, turns: Scenario['turns']) {
   const server = await startScriptedServer({ turns });
@@ -26,12 +16,6 @@ async function openModel(api: ProviderApi, model: string, turns: Scenario['turns
   return { server, provider };
 }
 
-/** The agent as the model can serve it: without tools, scripts arrive in text. */
-function agentOf(api: ProviderApi, model: string, agent: Partial<AgentInput>): Partial<AgentInput> {
-  const hasTools = api !== 'openai-chat' || factsOf(model).chatTools !== 'never';
-  return hasTools ? { functions: ['add'], ...agent } : { carrier: 'text', ...agent };
-}
-
 const SETTINGS: readonly Partial<AgentInput>[] = [
   {},
   { reasoningEffort: 'none', temperature: 0.5 },
@@ -40,7 +24,8 @@ const SETTINGS: readonly Partial<AgentInput>[] = [
 ];
 
 describe('a conversation of an agent', () => {
-  test.each(CASES)('is not refused by %s (%s)', async (model, api) => {
+  test.each(MODELS)('is not refused by $model ($api)', async (family) => {
+    const { model, api } = family;
     for (const settings of SETTINGS) {
       const script = { type: 'script' as const, code: 'return await tools.add({ a: 1, b: 2 });' };
       const scene = await openModel(api, model, [
@@ -49,7 +34,7 @@ describe('a conversation of an agent', () => {
         { parts: [{ type: 'reasoning', text: '' }, script] },
         { parts: [{ type: 'text', text: '3 again.' }] },
       ]);
-      const agent = agentOf(api, model, settings);
+      const agent = agentFor(family, settings);
       const world = openWorld();
       const { history } = await play(world, scene, agent);
       const { response } = await play(world, scene, agent, { history, input: 'Again.' });

@@ -18,6 +18,7 @@ test('the settings of an agent file are options of createProvider', () => {
       firstTokenTimeoutMs: 60_000,
       totalTimeoutMs: 600_000,
       reasoningSummary: 'detailed',
+      background: true,
     },
   });
   expect(modelSettings(provider!)).toEqual({
@@ -28,7 +29,7 @@ test('the settings of an agent file are options of createProvider', () => {
     retries: { maxRetries: 5 },
     firstTokenTimeoutMs: 60_000,
     totalTimeoutMs: 600_000,
-    responses: { reasoningSummary: 'detailed' },
+    responses: { reasoningSummary: 'detailed', background: true },
     messages: {},
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { extendHistory, recoverRun, resumeAgent, resumeRun, runAgent } from '#core/agent/index.js';
 import { memoryStore, ToolscriptUsageError } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
@@ -316,9 +316,32 @@ describe('a script that had only read when its process ended', () => {
         return 'approve' as const;
       },
     });
-    expect(abandoned).toEqual([true, false]);
+    expect(abandoned).toEqual([true, true]);
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'StoreError' } });
     expect(effects).toEqual([]);
+  });
+
+  it('is left to a later recovery if the store fails', async () => {
+    const all = await cuts([script('item_2', READS)]);
+    const { events, store } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'tool_call_done')!;
+    /** Recovers over a store whose claim with this number fails. Returns the new events and the number of claims. */
+    const recovered = async (failsAt: number) => {
+      const kept = await store();
+      let claims = 0;
+      const take = kept.claim.take.bind(kept.claim);
+      vi.spyOn(kept.claim, 'take').mockImplementation(async (...given) => {
+        if (++claims === failsAt) throw new Error('the database is away');
+        return take(...given);
+      });
+      const harness = open({ store: kept });
+      const rest = await collect(recoverRun({ provider: provider([]), harness, agent, events, storeIsWhole: true }));
+      return { rest, claims };
+    };
+    const { rest, claims } = await recovered(0);
+    const items = extendHistory([], [...events, ...rest]);
+    expect(items.filter(({ type }) => type === 'script_execution_output')).toMatchObject([{ status: 'completed' }]);
+    for (let failsAt = 1; failsAt <= claims; failsAt++)
+      await expect(recovered(failsAt), `claim ${failsAt} of ${claims}`).rejects.toThrow('The store failed');
   });
 
   it('cannot be abandoned once it has stored data', async () => {

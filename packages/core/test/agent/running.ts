@@ -3,13 +3,7 @@ import { z } from 'zod';
 import { extendHistory, runAgent, type AgentInput, type RunAgentOptions } from '#core/agent/index.js';
 import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
-import {
-  createProvider,
-  startScriptedServer,
-  type ProviderApi,
-  type Scenario,
-  type ScriptedServer,
-} from '#core/providers/index.js';
+import { startScriptedServer, type ProviderApi, type Scenario, type ScriptedServer } from '#core/providers/index.js';
 import {
   EventPayloadSchema,
   type ModelProvider,
@@ -18,6 +12,7 @@ import {
   type StreamEvent,
 } from '#core/protocol/index.js';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { suiteProvider } from '../tunnel/strict-provider.js';
 import { PIXEL_BYTES, PIXEL_PART } from './pixel.js';
 
 export const APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
@@ -103,12 +98,7 @@ export interface Scene {
 export async function openScene(api: ProviderApi, turns: Scenario['turns']): Promise<Scene> {
   const server = await startScriptedServer({ turns });
   onTestFinished(() => server.close());
-  const provider = createProvider(api, {
-    model: 'model-1',
-    baseUrl: server.baseUrl,
-    retries: { baseDelayMs: 1, maxRetries: 0 },
-    environment: {},
-  });
+  const provider = suiteProvider(api, { baseUrl: server.baseUrl, retries: { baseDelayMs: 1, maxRetries: 0 } });
   return { server, provider };
 }
 

@@ -116,7 +116,7 @@ describe('agents.llm.chat', () => {
   it('rejects with one sentence if the repaired answer does not fit either', async () => {
     const provider = cast({ 'Name a': () => says('red'), Go: first(askForColour) });
     const { result } = await play(provider);
-    expect(result.error).toMatch(/does not fit the schema, even after one repair: the answer is not JSON/u);
+    expect(result.error).toMatch(/does not fit the JSON Schema, even after one repair: the answer is not JSON/u);
     expect(provider.asked.filter(({ tools: offered }) => offered === undefined)).toHaveLength(2);
   });
 

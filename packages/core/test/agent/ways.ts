@@ -9,6 +9,7 @@ import {
   type Scenario,
 } from '#core/providers/index.js';
 import type { FunctionCallItem, OutputItem } from '#core/protocol/index.js';
+import { suiteProvider } from '../tunnel/strict-provider.js';
 import { APIS, expectClean, openWorld, play, type Played, type Scene, type WorldOptions } from './running.js';
 
 export type Turn = Scenario['turns'][number];
@@ -47,7 +48,9 @@ export async function openScenario(
 }
 
 export function providerOf(api: ProviderApi, baseUrl: string, options: Partial<ProviderOptions> = {}) {
-  return createProvider(api, { model: 'model-1', baseUrl, retries: { maxRetries: 0 }, environment: {}, ...options });
+  const common = { baseUrl, retries: { maxRetries: 0 }, ...options };
+  const { model } = options;
+  return model === undefined ? suiteProvider(api, common) : createProvider(api, { environment: {}, ...common, model });
 }
 
 export interface Take {

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { createGate } from '#core/calls/approvals/gate.js';
 import { matchesPattern } from '#core/calls/approvals/pattern.js';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
+import { MAX_TIMER_MS } from '#core/protocol/limited-signal.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import type { ApprovalPolicy, ApprovalRequest, ApprovalRule } from '../../src/protocol/approvals.js';
 import type { GateCall, GateDecision } from '../../src/protocol/approval-gate.js';
@@ -482,3 +483,35 @@ function plainMatch(pattern: string, text: string): boolean {
     if (plainMatch(pattern.slice(1), text.slice(skipped))) return true;
   return false;
 }
+
+describe('a question without a time limit', () => {
+  it('waits longer than the longest timer', async () => {
+    vi.useFakeTimers();
+    try {
+      let answer: (decision: 'approve') => void = nothing;
+      const decided = gateOf(() => new Promise((resolve) => (answer = resolve)), MAX_TIMER_MS).decide(callOf());
+      await vi.advanceTimersByTimeAsync(MAX_TIMER_MS + 1);
+      answer('approve');
+      expect(summary(await decided)).toBe('approve by person');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('a call that an earlier process approved', () => {
+  const forbidden = (policy: ApprovalPolicy, extra: object = {}) =>
+    summary(gateOf(policy, 1_000).forbids(callOf({ tool: toolWith(extra) })));
+
+  it('is forbidden by a policy that denies, unless it needs no decision', () => {
+    expect(forbidden('deny')).toBe('deny by policy');
+    expect(forbidden('deny', { approval: 'never' })).toBe('free');
+    expect(forbidden('auto')).toBe('free');
+  });
+
+  it('is forbidden by a rule about its tool, even if it needs no decision, and not by one about its effect', () => {
+    expect(forbidden([{ tool: 'exec', action: 'deny' }], { approval: 'never' })).toBe('deny by rule');
+    expect(forbidden([{ effect: 'external', action: 'deny' }], { approval: 'never' })).toBe('free');
+    expect(forbidden([{ effect: 'external', action: 'deny' }])).toBe('deny by rule');
+  });
+});

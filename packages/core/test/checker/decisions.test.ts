@@ -293,3 +293,20 @@ describe('additions by repairs', () => {
 it('without type checks, faults that need no types are reported', async () => {
   expect(await decisionOn(`["1"].map(async (id) => { ${WRITE} })`, unchecked)).toBe('told async-map');
 });
+
+describe('a tool that does not exist', () => {
+  it.each([
+    ['return await tools.reed({ id: "1" })', 'refused ts2339'],
+    ['try { return await tools.reed({ id: "1" }) } catch (error) { return String(error) }', 'told ts2339'],
+    ['try { return await tools.nothing() } finally { console.log(1) }', 'refused ts2339'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+
+  it('fails in the `try` of a script that catches it', async () => {
+    const outcome = await harness.runScript(
+      'try { await tools.reed({ id: "1" }) } catch (error: any) { return error.name } return "none"',
+    );
+    expect(outcome).toMatchObject({ status: 'completed', value: 'ToolNotFoundError' });
+  });
+});

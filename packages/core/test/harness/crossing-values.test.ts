@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, sharedHarness, valueOf } from './open-harness.js';
+import { z } from 'zod';
+import { defineTool } from '#core/tools/define-tool.js';
+import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 
 const { harness } = sharedHarness();
 
@@ -138,5 +140,113 @@ describe('an error crosses as its name and message', () => {
     const source =
       'const error = new Error("no"); Object.defineProperty(error, "__proto__", { value: { a: 1 }, enumerable: true }); return error';
     expect(Object.keys((await value(source)) as object)).toEqual(['name', 'message', '__proto__']);
+  });
+});
+
+/** Results of a tool, each with the value that the script gets and the note. */
+const CONVERTED: readonly (readonly [what: string, make: () => unknown, expected: unknown, note: string])[] = [
+  ['a Map with text as keys', () => new Map([['a', 1]]), { a: 1 }, 'result was a Map; it became an object.'],
+  ['another Map', () => new Map([[1, 'a']]), [[1, 'a']], 'result was a Map; it became a list of pairs.'],
+  ['a Set', () => ({ s: new Set([1, 2]) }), { s: [1, 2] }, 'result.s was a Set; it became a list.'],
+  ['a BigInt', () => [7n], [7], 'result[0] was a BigInt; it became a number.'],
+  ['a large BigInt', () => 2n ** 70n, String(2n ** 70n), 'result was a BigInt; it became text with its digits.'],
+  [
+    'bytes',
+    () => new Uint8Array([104, 105]).subarray(1),
+    'aQ==',
+    'result was a Uint8Array; it became its base64 text.',
+  ],
+  ['a Buffer', () => ({ b: Buffer.from('hi') }), { b: 'aGk=' }, 'result.b was a Buffer; it became its base64 text.'],
+  [
+    'a Map in a Map',
+    () => new Map([['m', new Map([['n', 1n]])]]),
+    { m: { n: 1 } },
+    'result was a Map; it became an object.',
+  ],
+];
+
+/** Results of a tool, each with the reason why the script gets an error instead. */
+const LOST: readonly (readonly [what: string, make: () => unknown, reason: string])[] = [
+  ['a Response', () => ({ body: new Response('x') }), 'result.body is a Response, which JSON cannot represent'],
+  ['a Blob', () => [new Blob(['x'])], 'result[0] is a Blob'],
+  ['a stream', () => new ReadableStream(), 'result is a ReadableStream'],
+  ['a generator', () => ({ g: (function* () {})() }), 'result.g is'],
+  ['a pattern', () => /a/u, 'result is a RegExp'],
+  [
+    'an object with getters only',
+    () =>
+      new (class Private {
+        get x() {
+          return 1;
+        }
+      })(),
+    'result is a Private',
+  ],
+  ['a Promise in a member', () => ({ p: Promise.resolve(1) }), 'result.p is a Promise that was not awaited'],
+  [
+    'a cycle',
+    () => {
+      const a: { self?: unknown } = {};
+      a.self = a;
+      return { a };
+    },
+    'result.a.self is a cycle',
+  ],
+  ['a Map with __proto__', () => new Map([['__proto__', 1]]), '__proto__'],
+];
+
+function toolReturning(make: () => unknown) {
+  const given = defineTool({ name: 'given', description: 'x', effect: 'read', inputSchema: {}, execute: make });
+  return openHarness({ tools: [given] });
+}
+
+describe("a tool's result that JSON does not have", () => {
+  it.each(CONVERTED)('is converted, and noted: %s', async (_what, make, expected, note) => {
+    const outcome = await toolReturning(make).runScript('return await tools.given({})');
+    expect(valueOf(outcome)).toEqual(expected);
+    expect(outcome.diagnostics.map(({ message }) => message)).toContain(`tools.given: ${note}`);
+    expect(outcome.operations[0]).toMatchObject({ status: 'completed', result: expected });
+  });
+
+  it.each(LOST)('is refused with its path instead of an empty object: %s', async (_what, make, reason) => {
+    const outcome = await toolReturning(make).runScript('return await tools.given({})');
+    expect(failureOf(outcome)).toMatchObject({ code: 'ToolExecutionError' });
+    expect(failureOf(outcome).message).toContain(reason);
+  });
+
+  it('fits its output schema after the conversion', async () => {
+    const tool = defineTool({
+      name: 'given',
+      description: 'x',
+      effect: 'read',
+      inputSchema: {},
+      output: z.object({ pixels: z.string(), seen: z.array(z.number()) }),
+      execute: () => ({ pixels: Buffer.from('hi'), seen: new Set([1]) }) as never,
+    });
+    const outcome = await openHarness({ tools: [tool] }).runScript('return await tools.given({})');
+    expect(valueOf(outcome)).toEqual({ pixels: 'aGk=', seen: [1] });
+  });
+});
+
+describe("a tool's error", () => {
+  it.each([
+    [
+      'the code of its cause',
+      Object.assign(new Error('fetch failed', { cause: { code: 'ECONNREFUSED' } })),
+      'fetch failed (ECONNREFUSED)',
+    ],
+    [
+      'the codes of the errors that it holds',
+      new AggregateError([{ code: 'EPIPE' }, { code: 'secret text' }], 'all'),
+      'all (EPIPE)',
+    ],
+    ['its status', Object.assign(new Error('refused'), { status: 403 }), 'refused (status 403)'],
+    ['a status once', Object.assign(new Error('code 404'), { status: 404 }), 'code 404'],
+    ['no text of its cause', new Error('plain', { cause: new Error('secret') }), 'plain'],
+  ])('has beside its message %s', async (_what, error, message) => {
+    const outcome = await toolReturning(() => {
+      throw error;
+    }).runScript('return await tools.given({}).catch((error) => error.message)');
+    expect(valueOf(outcome)).toBe(message);
   });
 });

@@ -324,6 +324,34 @@ describe('a task of a script that is run a second time', () => {
   });
 });
 
+describe('the output of a task', () => {
+  const operation = { callId: 'c', tool: 'echo', input: {}, effect: 'read', startedAtMs: 0, durationMs: 0 } as const;
+  const start = { id: 'task_s_0', tool: 'echo', scriptId: 's', inputJson: '{}', abort: () => {} };
+
+  it('replaces its progress, and nothing is added to it after the end', () => {
+    const tasks = new DetachedTasks().of('her');
+    const task = tasks.open(start);
+    task.addProgress('half');
+    expect(tasks.read(start.id)?.output).toBe('half\n');
+    task.addOutput('one ');
+    task.addProgress('most');
+    task.addOutput('two');
+    expect(tasks.read(start.id)?.output).toBe('one two');
+    task.ended({ ...operation, status: 'completed', result: 1 });
+    task.addOutput(' three');
+    expect(tasks.read(start.id)?.output).toBe('one two');
+  });
+
+  it('is its progress as long as it has no output, and has none after the end', () => {
+    const tasks = new DetachedTasks().of('her');
+    const task = tasks.open(start);
+    task.ended({ ...operation, status: 'completed', result: 1 });
+    task.addProgress('late');
+    task.setStatus('running');
+    expect(tasks.read(start.id)).toMatchObject({ status: 'completed', output: '' });
+  });
+});
+
 describe('the text for a model', () => {
   it('mentions detached tasks if they exist, with declared types', async () => {
     const { harness } = open();

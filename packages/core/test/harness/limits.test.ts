@@ -69,13 +69,54 @@ describe('each limit has its code', () => {
 
   it('console lines beyond the limits are dropped, counted, and reported once', async () => {
     const outcome = await harness.runScript('for (let i = 0; i < 500; i++) console.log("line " + i); return 1', {
-      limits: { logRatePerSec: 1000, maxLogEvents: 50 },
+      limits: { maxLogEvents: 50 },
     });
     expect(outcome.logs).toHaveLength(51);
-    expect(outcome.logs.at(-1)).toMatchObject({ level: 'warn', text: expect.stringContaining('450') as unknown });
-    const rated = await harness.runScript('for (let i = 0; i < 100; i++) console.log("line " + i); return 1');
-    expect(rated.logs.length).toBeGreaterThanOrEqual(21);
-    expect(rated.logs.length).toBeLessThan(40);
+    expect(outcome.logs[25]).toMatchObject({ level: 'warn', text: expect.stringContaining('450') as unknown });
+    expect([outcome.logs[24], outcome.logs[26], outcome.logs.at(-1)].map((entry) => entry?.text)).toEqual([
+      'line 24',
+      'line 475',
+      'line 499',
+    ]);
+  });
+
+  it('console lines are kept at any rate, over segments too, and the events have each kept line once', async () => {
+    const source =
+      'for (let i = 0; i < 300; i++) { console.log("line " + i); if (i % 50 === 0) await sleep(0); } return 1';
+    const all = await harness.runScript(source);
+    expect(all.logs.map(({ text }) => text)).toEqual(Array.from({ length: 300 }, (_, line) => `line ${line}`));
+    const texts: string[] = [];
+    const some = await harness.runScript(source, {
+      limits: { maxLogEvents: 20 },
+      onEvent: ({ payload }: { payload: { type: string; text?: unknown } }) => {
+        if (payload.type === 'script_log') texts.push(String(payload.text));
+      },
+    } as never);
+    expect(some.logs.map(({ text }) => text)).toEqual([
+      ...Array.from({ length: 10 }, (_, line) => `line ${line}`),
+      expect.stringContaining('280 console lines were dropped here'),
+      ...Array.from({ length: 10 }, (_, line) => `line ${290 + line}`),
+    ]);
+    expect(texts).toEqual(some.logs.map(({ text }) => text));
+  });
+
+  it('console lines are kept by their bytes, the first and the last', async () => {
+    const outcome = await harness.runScript(
+      'for (let i = 0; i < 100; i++) console.log(i + " " + "ä".repeat(500)); return 1',
+      { limits: { maxLogBytes: 10_020 } },
+    );
+    const numbers = outcome.logs.map(({ text }) => parseInt(text, 10)).filter((line) => !Number.isNaN(line));
+    expect(numbers).toEqual([0, 1, 2, 3, 4, 96, 97, 98, 99]);
+  });
+
+  it('a single dropped console line is counted in the singular', async () => {
+    const one = await harness.runScript('for (let i = 0; i < 6; i++) console.log(i)', { limits: { maxLogEvents: 5 } });
+    expect(one.logs.map(({ text }) => text).join('\n')).toContain('1 console line was dropped');
+  });
+
+  it('a limit of the engine is a RangeError', async () => {
+    const outcome = await harness.runScript("let text = 'x'; for (;;) text += text;");
+    expect(failureOf(outcome).message).toBe('RangeError: string too long');
   });
 
   it('every console level is distinguished', async () => {
@@ -88,6 +129,15 @@ describe('each limit has its code', () => {
 });
 
 describe('calls that are not awaited', () => {
+  it('several calls with effects that do not stop are all named', async () => {
+    const { tools, release } = sampleTools();
+    onTestFinished(release);
+    const outcome = await openHarness({ tools }).runScript('void tools.hold(); void tools.hold(); await sleep(1);');
+    expect(failureOf(outcome).message).toBe(
+      'The script ended while tools.hold, tools.hold were still running. Whether they took effect is not known.',
+    );
+  });
+
   it('a call with effects that does not stop fails the script with DetachedPromiseError', async () => {
     const { tools, release } = sampleTools();
     onTestFinished(release);
@@ -203,7 +253,7 @@ const SCRIPTS = tries(1000);
 
 describe('a harness that is full', () => {
   it('runs many more scripts than it has sandboxes, each with its own value', async () => {
-    const own = openHarness({ tools: sampleTools().tools, workers: { queueWaitMs: 30_000 } });
+    const own = openHarness({ tools: sampleTools().tools, workers: {} });
     const outcomes = await Promise.all(
       Array.from({ length: SCRIPTS }, (_, n) =>
         own.runScript(`const { sum } = await tools.add({ a: ${n % 20} }); return sum`),

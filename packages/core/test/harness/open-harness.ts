@@ -4,9 +4,16 @@ import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.j
 import { hasOwnThreads, sharedThreads } from '@toolscript/testkit/shared-threads';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
-/** A harness that is closed when the test has ended. If `workers` or `runtime` is set, it has separate threads. */
+/** A busy machine takes as long as it takes. */
+const PATIENT = { queueWaitMs: 300_000 };
+
+/**
+ * A harness that is closed when the test has ended. If `workers` or `runtime` is set, it has separate threads. Its
+ * scripts wait for their turns without a limit that matters, unless the options set one.
+ */
 export function openHarness(options: HarnessOptions): Harness {
-  const harness = createHarness(hasOwnThreads(options) ? options : { ...sharedThreads(), ...options });
+  const limits = { ...PATIENT, ...options.limits };
+  const harness = createHarness({ ...(hasOwnThreads(options) ? {} : sharedThreads()), ...options, limits });
   onTestFinished(() => harness.close());
   return harness;
 }
@@ -14,7 +21,7 @@ export function openHarness(options: HarnessOptions): Harness {
 /** The sample tools and a warm harness over them, for all tests of a file; closed after the last test. */
 export function sharedHarness(): { sample: SampleTools; harness: Harness } {
   const sample = sampleTools();
-  const harness = createHarness({ tools: sample.tools, approvals: 'deny' });
+  const harness = createHarness({ tools: sample.tools, approvals: 'deny', limits: PATIENT });
   beforeAll(() => harness.warm());
   afterAll(() => harness.close());
   return { sample, harness };

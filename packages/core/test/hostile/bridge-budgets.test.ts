@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxLimits } from '#core/protocol/index.js';
 import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
+import { ToolNames } from '#core/sandbox/quickjs/guest-texts.js';
 import { writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { openSlot } from '../sandbox/support/in-process-slot.js';
 
@@ -66,23 +67,17 @@ describe('a detached task', () => {
     const { slot, limits, compile } = await openSlot({ maxCalls: 1 });
     const initText = writeInit({
       runId: 'run',
-      sha256: '',
-      javascript: '',
-      toolNames: ['echo'],
-      contextJson: '{}',
       spawn: true,
       seed: [1, 2, 3, 4],
-      clockMs: 1,
-      wallMs: 60_000,
       limits,
-      principal: undefined,
     });
+    const texts = { tools: new ToolNames(['echo']), contextJson: '{}', positions: '' };
     const bytecode = compile(`
       let inner;
       const outer = tools.spawn.exec('echo', { toJSON() { inner = tools.spawn.exec('echo'); return {}; } });
       outer.done.catch(() => {});
       return [inner.id, outer.id];`);
-    const segment = slot.start({ bytecode, initText, clockMs: 1, limits, sliceMs: 60_000 }, 60_000);
+    const segment = slot.start({ bytecode, initText, texts, clockMs: 1, limits, sliceMs: 60_000 }, 60_000);
     const { text, places } = readFrame(segment.text);
     expect(readOutbox(text, places.length, limits).end).toMatchObject({ json: '["task_run_0",""]' });
   });

@@ -66,7 +66,11 @@ export const HOSTILE_SCRIPTS: readonly HostileScript[] = [
   ...entries('host reach', {
     process: ['return process.env', runtime],
     'globalThis.process': ['return typeof globalThis.process', ['completed'], 'undefined'],
-    Buffer: ['return Buffer.from("x")', runtime],
+    'the host’s Buffer': [
+      'return [typeof Buffer.poolSize, typeof Buffer.allocUnsafeSlow]',
+      ['completed'],
+      ['undefined', 'undefined'],
+    ],
     fetch: ['return fetch("http://127.0.0.1")', runtime],
     Worker: ['return new Worker("x")', runtime],
     WebAssembly: ['return typeof WebAssembly', ['completed'], 'undefined'],

@@ -63,6 +63,7 @@ const TOLERATED: Readonly<Record<string, Tolerance>> = {
   },
   b157c9e1aa76045a: {
     why: 'a call without index and type (Mistral): a call of its own',
+    throws: /invalid tool call index/u,
     mend: mendChoices((choice) => {
       const { tool_calls, ...delta } = choice.delta as Json;
       if (!Array.isArray(tool_calls)) return choice;

@@ -5,6 +5,7 @@ import {
   type FunctionCallItem,
   type ModelProvider,
   type ModelRequest,
+  type CustomTool,
   type ModelTool,
   type OutputItem,
   type Response,
@@ -27,11 +28,18 @@ export const RUN_SCRIPT: ModelTool = {
   inputSchema: { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] },
 };
 
-export const RUN_RAW_SCRIPT: ModelTool = {
+export const RUN_RAW_SCRIPT: CustomTool = {
   type: 'custom',
   name: 'run_script',
   description: 'Runs TypeScript',
   argument: 'code',
+};
+
+/** A tool whose text follows a grammar. */
+export const ONE_OR_TWO: ModelTool = {
+  ...RUN_RAW_SCRIPT,
+  name: 'count',
+  grammar: { syntax: 'regex', definition: '[12]' },
 };
 
 /** One pixel, and its hash. */

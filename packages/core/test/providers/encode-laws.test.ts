@@ -223,6 +223,13 @@ describe('requests', () => {
     expect(tools!.map((tool) => 'cache_control' in tool)).toEqual([false, true]);
   });
 
+  test('Messages: calls of a conversation without tools keep a tool, which the model cannot call', async () => {
+    const made: OutputItem = { type: 'function_call', id: 'c', call_id: 'c1', name: 'getWeather', arguments: '{}' };
+    const body = await bodyOf('anthropic-messages', { conversation: [user('Go'), made, output(made, '4')], tools: [] });
+    expect(body).toMatchObject({ tools: [{ name: 'unavailable' }], tool_choice: { type: 'none' } });
+    expect(await bodyOf('anthropic-messages', { conversation, tools: [] })).not.toHaveProperty('tools');
+  });
+
   test('Messages: the temperature is omitted while the model thinks', async () => {
     const asked = { conversation, temperature: 0.5 };
     expect(await bodyOf('anthropic-messages', asked)).toMatchObject({ temperature: 0.5 });

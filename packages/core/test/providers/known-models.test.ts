@@ -43,7 +43,7 @@ describe('the built-in agents', () => {
 });
 
 describe('the facts about models', () => {
-  const LIMITS = ['contextWindow', 'maxOutputTokens', 'prices', 'shutdown'];
+  const LIMITS = ['files', 'structuredOutput', 'contextWindow', 'maxOutputTokens', 'prices', 'shutdown'];
   const families = MODEL_FAMILIES.map((family) => [family.name, family] as const);
 
   test.each(families)('%s: every statement has a page and a day, and no two contradict', (_name, family) => {

@@ -266,4 +266,20 @@ describe('OpenAI Responses', () => {
     const queued = await readBody(JSON.stringify({ ...body, status: 'queued', output: [] }));
     expect(queued.response.error?.code).toBe('AnswerTruncated');
   });
+
+  test('what is not read is named once: audio, and results of calls that only a client makes', async () => {
+    const audio = { type: 'response.audio.delta', delta: 'UklGRg==' };
+    const result = { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'x' };
+    const { response } = await read(audio, audio, itemDone(0, result), completed());
+    expect(itemsOf(response, 'error')).toMatchObject([
+      { code: 'UnsupportedContent', message: expect.stringContaining('"response.audio.delta"') as unknown },
+      { code: 'UnsupportedResult', message: expect.stringContaining('"function_call_output"') as unknown },
+    ]);
+  });
+
+  test('what the service left out of the request is a member of the end', async () => {
+    const removed = { type: 'reasoning', id: 'rs_1', action: 'removed', reason: 'prefix_mismatch' };
+    const { done } = await read(itemDone(0, message('msg_1', 'said')), completed({ input_transformations: [removed] }));
+    expect(done.input_transformations).toEqual([removed]);
+  });
 });

@@ -1,9 +1,10 @@
+import { readFilePart } from '#core/history/index.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createProvider, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
 import type { ModelRequest, ModelTool, OutputItem } from '#core/protocol/index.js';
 import { tries } from '@toolscript/testkit/some-cases';
-import { APIS, ask, GET_WEATHER, PIXEL, RUN_RAW_SCRIPT, RUN_SCRIPT, user } from './asking.js';
+import { APIS, ask, GET_WEATHER, ONE_OR_TWO, PIXEL, RUN_RAW_SCRIPT, RUN_SCRIPT, user } from './asking.js';
 import { requestsOf, rounds } from './conversations.js';
 import { requestChecks } from './request-schemas.js';
 
@@ -32,7 +33,7 @@ async function sentBy(api: ProviderApi, request: ModelRequest, options: Settings
 const asked: fc.Arbitrary<Omit<ModelRequest, 'conversation'>> = fc.record(
   {
     system: fc.constant('Be brief.'),
-    tools: fc.constantFrom<ModelTool[][]>([GET_WEATHER, RUN_SCRIPT], [GET_WEATHER, RUN_RAW_SCRIPT], []),
+    tools: fc.constantFrom<ModelTool[][]>([GET_WEATHER, RUN_SCRIPT], [GET_WEATHER, RUN_RAW_SCRIPT], [ONE_OR_TWO], []),
     temperature: fc.constantFrom(0, 0.5, 1),
     maxOutputTokens: fc.constantFrom(64, 20_000),
     reasoningEffort: fc.constantFrom('none', 'minimal', 'low', 'high', 'max'),
@@ -80,6 +81,14 @@ describe.each(APIS)('%s', (api) => {
     const body = await sentBy(api, { conversation: [user('Go'), told, user('Well?')] });
     expect(CHECKS[api](body)).toEqual([]);
     expect(JSON.stringify(body)).toContain(PIXEL.data);
+  });
+
+  test('files of a message are sent, and fit it', async () => {
+    const bytes = Buffer.from('%PDF-1.7');
+    const files = [readFilePart('a.pdf', bytes), readFilePart('a.wav', Buffer.from('RIFF\x04\0\0\0WAVE', 'latin1'))];
+    const body = await sentBy(api, { conversation: [user('Read', { files })] });
+    expect(CHECKS[api](body)).toEqual([]);
+    expect(JSON.stringify(body)).toContain(bytes.toString('base64'));
   });
 
   test.each([

@@ -9,6 +9,9 @@ const TYPES: Readonly<Record<ProviderApi, string>> = {
   'anthropic-messages': 'MessagesRequest',
 };
 
+/** With the blocks and tools of the beta. */
+export const BETA_TYPES = { ...TYPES, 'anthropic-messages': 'MessagesBetaRequest' } as const;
+
 const NAME = { type: 'string', minLength: 1, maxLength: 64, pattern: '^[a-zA-Z0-9_-]+$' };
 const CALL_ID = { type: 'string', minLength: 1, maxLength: 64 };
 const TEMPERATURE = { type: 'number', minimum: 0, maximum: 2 };
@@ -28,8 +31,8 @@ const CONTENT = (...types: string[]) => ({
  * Bounds that the types of an SDK cannot express, written for this repository.
  * - Responses: the schema that OpenAI published with others as Open Responses, version 2026-04-24,
  *   https://github.com/openresponses/openresponses, `public/openapi/openapi.json`, `CreateResponseBody`.
- * - Chat: the descriptions of the parameters in the `openai` package 6.49.0, which come from OpenAI's OpenAPI document.
- * - Messages: the descriptions in `@anthropic-ai/sdk` 1.12.0.
+ * - Chat: the descriptions of the parameters in the `openai` package 7.59.0, which come from OpenAI's OpenAPI document.
+ * - Messages: the descriptions in `@anthropic-ai/sdk` 1.14.0.
  */
 const BOUNDS: Readonly<Record<ProviderApi, object>> = {
   'openai-responses': {
@@ -80,8 +83,10 @@ const BOUNDS: Readonly<Record<ProviderApi, object>> = {
 /** Returns the problems of a request: none if it fits. */
 export type RequestCheck = (body: object) => string[];
 
-/** One check for each format: no unknown member, no wrong type, no value out of its bounds. */
-export function requestChecks(): Readonly<Record<ProviderApi, RequestCheck>> {
+/** Returns the JSON Schema of a type of `sdk-requests.ts`. */
+export type SchemaOf = (type: string) => object;
+
+export function sdkSchemas(): SchemaOf {
   const generator = createGenerator({
     path: fileURLToPath(new URL('sdk-requests.ts', import.meta.url)),
     tsconfig: fileURLToPath(new URL('../../../../tsconfig.base.json', import.meta.url)),
@@ -90,9 +95,17 @@ export function requestChecks(): Readonly<Record<ProviderApi, RequestCheck>> {
     expose: 'none',
     topRef: false,
   });
+  return (type) => generator.createSchema(type);
+}
+
+/** One check for each format: no unknown member, no wrong type, no value out of its bounds. */
+export function requestChecks(
+  schemaOf = sdkSchemas(),
+  types: Readonly<Record<ProviderApi, string>> = TYPES,
+): Readonly<Record<ProviderApi, RequestCheck>> {
   const checkOf = (api: ProviderApi): RequestCheck => {
     const ajv = new Ajv({ strict: false, allErrors: false, verbose: true });
-    const shape = ajv.compile(generator.createSchema(TYPES[api]) as object);
+    const shape = ajv.compile(schemaOf(types[api]));
     const bounds = ajv.compile(BOUNDS[api]);
     return (body) =>
       [shape, bounds].flatMap((check) =>

@@ -10,6 +10,7 @@ import type { ProviderApi } from '#core/providers/index.js';
 import type { OutputItem } from '#core/protocol/index.js';
 import { APIS, GET_WEATHER, output, RUN_SCRIPT, user } from './asking.js';
 import { haveRecordings, recordings, type Recording } from './recordings.js';
+import { unpaired } from './pairs.js';
 import { requestChecks } from './request-schemas.js';
 
 /* Answers of real services that go back to another model, in every format. */
@@ -41,37 +42,6 @@ async function answered({ api, body, name }: Recording): Promise<readonly Output
   const items = foldResponse(events).output_items.filter(({ cancelled }) => cancelled !== true);
   const results = items.flatMap((item) => (item.type === 'function_call' ? [output(item, 'x')] : []));
   return [user('Go'), ...items, ...results];
-}
-
-/** The problems of calls without exactly one result, and of results without a call. */
-function unpaired(value: unknown): string[] {
-  const calls: unknown[] = [];
-  const results: unknown[] = [];
-  const visit = (part: unknown): void => {
-    if (Array.isArray(part)) return part.forEach(visit);
-    if (typeof part !== 'object' || part === null) return;
-    const {
-      type,
-      id,
-      call_id: callId,
-      tool_call_id: toolCallId,
-      tool_use_id: toolUseId,
-      tool_calls: list,
-    } = part as Json;
-    const kind = String(type);
-    if (/^(function|custom_tool|shell|tool_search|local_shell|apply_patch|computer)_call$/u.test(kind))
-      calls.push(callId);
-    if (kind.endsWith('tool_use')) calls.push(id);
-    if (Array.isArray(list)) calls.push(...(list as Json[]).map((call) => call.id));
-    if (kind.endsWith('_output') && callId !== undefined) results.push(callId);
-    if (toolCallId !== undefined) results.push(toolCallId);
-    if (toolUseId !== undefined) results.push(toolUseId);
-    Object.values(part).forEach(visit);
-  };
-  visit(value);
-  return JSON.stringify(calls.map(String).toSorted()) === JSON.stringify(results.map(String).toSorted())
-    ? []
-    : [`calls ${JSON.stringify(calls)}, results ${JSON.stringify(results)}`];
 }
 
 /** The texts of an item that only its own service reads. */

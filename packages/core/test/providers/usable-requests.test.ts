@@ -5,7 +5,7 @@ import { encodeResponses, type ResponsesSettings } from '#core/providers/openai-
 import { createPrompt } from '#core/providers/prompt.js';
 import { createProvider, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
 import type { ModelRequest, OutputItem } from '#core/protocol/index.js';
-import { APIS, ask, GET_WEATHER, output, user } from './asking.js';
+import { APIS, ask, GET_WEATHER, ONE_OR_TWO, output, user } from './asking.js';
 
 /* Members that a service rejects with status 400. No request may contain them, whatever the conversation contains. */
 
@@ -309,4 +309,11 @@ describe('an answer of another service', () => {
     expect(sent).toContain('OWN');
     expect(sent).not.toContain('skip_thought');
   });
+});
+
+test('a grammar belongs to a custom tool of Responses, and to no function', async () => {
+  const format = '"format":{"type":"grammar","syntax":"regex","definition":"[12]"}';
+  const sent = (api: ProviderApi) => sentBy(api, { conversation: [user('Go')], tools: [ONE_OR_TWO] });
+  expect(await sent('openai-responses')).toContain(format);
+  for (const api of ['openai-chat', 'anthropic-messages'] as const) expect(await sent(api)).not.toContain('[12]');
 });

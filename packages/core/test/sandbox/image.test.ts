@@ -127,8 +127,11 @@ describe('the globals of a script', () => {
         seen.add(value);
         for (const key of Reflect.ownKeys(value)) {
           const { value: held, get, set } = Reflect.getOwnPropertyDescriptor(value, key);
-          if (typeof held === 'function' && typeof key === 'string' && key !== 'constructor') named.push([key, held.name]);
-          queue.push(held, get, set);
+          // A method of a prototype is held by an accessor, so that objects can have an own property of its name.
+          let method = held;
+          try { if (set !== undefined) method = value[key]; } catch {}
+          if (typeof method === 'function' && typeof key === 'string' && key !== 'constructor') named.push([key, method.name]);
+          queue.push(method, get, set);
         }
         queue.push(Reflect.getPrototypeOf(value));
       }
@@ -237,6 +240,11 @@ const REVIEWED_GLOBALS = [
   'tools',
   'undefined',
   'unescape',
+  'AbortController',
+  'AbortSignal',
+  'Buffer',
+  'Headers',
+  'crypto',
 ];
 
 /** Changes the value of a member of the provenance. */

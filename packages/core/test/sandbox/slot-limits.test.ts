@@ -147,12 +147,13 @@ describe('a memory image to restore', () => {
 
   async function restoring(memory: (first: number, heapPages: number) => Uint8Array, maxBytes = ROOM) {
     const { header } = (await loadArtefacts(128)).execute;
-    const { slot, limits, compile, start } = await openSlot();
+    const { slot, limits, texts, compile, start } = await openSlot();
     start(compile('await tools.echo({})'));
     const snapshot = slot.capture();
     const { slot: other } = await openSlot();
     const bytes = memory(header.runs[0]![0] / PAGE, header.pages);
-    return { other, restore: () => other.restore({ ...snapshot, memory: bytes }, limits, 1_000, maxBytes) };
+    const job = { limits, texts, sliceMs: 1_000, maxMemoryBytes: maxBytes };
+    return { other, restore: () => other.restore({ ...snapshot, memory: bytes }, job) };
   }
 
   it('that contains only the guest’s own pages is accepted', async () => {

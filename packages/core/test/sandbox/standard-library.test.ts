@@ -29,7 +29,7 @@ describe('the standard library', () => {
       names()
         .filter((name) => !before.has(name))
         .sort(),
-    ).toEqual(['Intl', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'structuredClone']);
+    ).toEqual(['Buffer', 'Headers', 'Intl', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'structuredClone']);
     bare.dispose();
   });
 

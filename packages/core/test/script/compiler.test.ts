@@ -173,6 +173,7 @@ describe('the type checker’s place', () => {
       return { type: 'checked', diagnostics: [] };
     },
     judge: () => ({ isChecked: true, isFinal: true, findings: [], hint: undefined, ...answer }),
+    printTypes: async () => [],
   });
 
   it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {

@@ -510,3 +510,10 @@ describe('input of every kind', () => {
     expect(brief(`<tool-calls>\n${body}</tool-calls>`)).toEqual([['script', body]]);
   });
 });
+
+it('closing tags of markup hide no closing tag of the block', () => {
+  const source = '<invoke name="add">\n<parameter name="a">1</parameter>\n<parameter name="b">2</parameter></invoke>\n';
+  expect(detectScripts(`<tool-calls>\n${source}</tool-calls>`)).toMatchObject([{ type: 'script', source }]);
+  const comments = 'return 1 </* one */ 2 <// two\n3;\n';
+  expect(detectScripts(`<tool-calls>\n${comments}</tool-calls>`)).toMatchObject([{ type: 'script', source: comments }]);
+});

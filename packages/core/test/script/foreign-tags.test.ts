@@ -202,7 +202,11 @@ describe('a conversation with a nonce', () => {
 });
 
 describe('the recorded scripts', () => {
-  const recorded = [...ordinaryScripts.map(({ source }) => source), ...peerScripts().map(({ script }) => script)];
+  // A script that a call contains may have tags of its own, which no block in text has.
+  const recorded = [
+    ...ordinaryScripts.map(({ source }) => source),
+    ...peerScripts().map(({ script }) => script),
+  ].filter((source) => !source.startsWith('<tool-calls'));
 
   it('all of them are found with a nonce, as they are without one', () => {
     expect(recorded.length).toBeGreaterThan(100);

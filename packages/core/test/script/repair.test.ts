@@ -294,6 +294,12 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
   },
   { name: 'a text alone', source: '"thirty-seven"', answer: 'thirty-seven', codes: ['repair-last-value'] },
   {
+    name: 'a result that is only stored, at the end',
+    source: 'const done = await tools.exec({ argv: ["h"] })\nfunction unused() {}',
+    answer: { exitCode: 0, stdout: 'h' },
+    codes: ['repair-last-value'],
+  },
+  {
     name: 'a tool call alone that nobody awaits',
     source: 'tools.exec({ argv: ["d"] })',
     answer: { exitCode: 0, stdout: 'd' },

@@ -4,8 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fileStore, memoryStore } from '#core/stores/index.js';
-import { storeConformance, type MakeStore } from '#core/testing/index.js';
-import type { HarnessStore } from '#core/protocol/index.js';
+import { PrivateFolder } from '#core/durable-files/private-folder.js';
+import { FileHeaps } from '#core/stores/heap-files.js';
+import { MemoryHeaps } from '#core/stores/memory-heaps.js';
+import {
+  heapStoreConformance,
+  storeConformance,
+  type MakeHeaps,
+  type OpenHeaps,
+  type MakeStore,
+} from '#core/testing/index.js';
+import type { HarnessStore, HeapStore } from '#core/protocol/index.js';
 
 const root = mkdtempSync(join(tmpdir(), 'stores-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -31,6 +40,28 @@ describe('the memory store', () => {
 
 describe('the file store', () => {
   it.each(laws)('%s', (_name, law) => law.check(makeFileStore));
+});
+
+const heapLaws = heapStoreConformance().map((law) => [law.name, law] as const);
+
+const makeMemoryHeaps: MakeHeaps = ({ beside, heapLimits, now } = {}) =>
+  beside ?? { heaps: new MemoryHeaps(heapLimits, now), close: async () => {} };
+
+describe('heaps in memory', () => {
+  it.each(heapLaws)('%s', (_name, law) => law.check(makeMemoryHeaps));
+});
+
+const heapFolders = new WeakMap<OpenHeaps, string>();
+
+const makeFileHeaps: MakeHeaps = ({ beside, heapLimits, now } = {}) => {
+  const folder = (beside && heapFolders.get(beside)) ?? join(root, `${made++}`, 'deep');
+  const open = { heaps: new FileHeaps(new PrivateFolder(folder), heapLimits, now), close: async () => {} };
+  heapFolders.set(open, folder);
+  return open;
+};
+
+describe('heaps in files', () => {
+  it.each(heapLaws)('%s', (_name, law) => law.check(makeFileHeaps));
 });
 
 /** Each weakness, and a law that must detect it. */
@@ -102,6 +133,46 @@ function weakened<Port extends object>(port: Port, weak: Partial<Port>): Port {
     },
   });
 }
+
+const HEAP_WEAKNESSES: readonly [law: string, weaken: (heaps: HeapStore) => Partial<HeapStore>][] = [
+  [
+    'a heap whose parent is not the newest of its thread is overtaken, and is not stored',
+    (heaps) => ({ add: ({ threadId: _threadId, ...draft }) => heaps.add(draft) }),
+  ],
+  [
+    'of many heaps with one parent in one thread exactly one is added, across two handles',
+    // Checks, and writes afterwards.
+    (heaps) => {
+      const add: HeapStore['add'] = async ({ threadId, ...draft }) => {
+        const newest = threadId === undefined ? undefined : await heaps.newest(draft.principal, threadId);
+        if (newest?.heapId !== draft.parentId) return 'overtaken';
+        await heaps.add({ ...draft, threadId });
+        return 'added';
+      };
+      return { add };
+    },
+  ],
+  [
+    'a heap of another principal is neither read nor used as a parent',
+    (heaps) => ({ read: (_, id) => heaps.read('ada', id) }),
+  ],
+  ['a thread is deleted with its heaps, and no others', () => ({ deleteThread: async () => {} })],
+  [
+    'a branch stays readable after its original is deleted, and the rest of the original is gone',
+    (heaps) => ({ deleteThread: (threadId) => heaps.deleteThread(threadId, { principal: 'nobody' }) }),
+  ],
+];
+
+describe('the suite of heaps', () => {
+  it.each(HEAP_WEAKNESSES)('finds a store that breaks "%s"', async (name, weaken) => {
+    const law = heapStoreConformance().find((law) => law.name === name);
+    const make: MakeHeaps = async (options) => {
+      const { heaps, close } = await makeMemoryHeaps(options);
+      return { heaps: weakened(heaps, weaken(heaps)), close };
+    };
+    await expect(law!.check(make)).rejects.toThrow();
+  });
+});
 
 describe('the suite', () => {
   it.each(WEAKNESSES)('finds a store that breaks "%s"', async (name, weaken) => {

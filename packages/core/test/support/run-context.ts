@@ -21,6 +21,7 @@ export function contextWith({
     isInAnswer: false,
     repeatsReadText: false,
     live: undefined,
+    origin: undefined,
     ...changes,
   });
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '#core/index.js';
 import type { HarnessStore, JournalContent } from '#core/protocol/index.js';
+import { SealedStore } from '#core/run/durability/sealed-store.js';
+import { SuspensionSeal } from '#core/run/durability/suspension-envelope.js';
 import { decideAll, failureOf, HOLDER, keepCopy, KEY, open, suspended, valueOf, type Effects } from './world.js';
 
 /*
@@ -124,6 +126,23 @@ describe('a journal that a program without the key has changed', () => {
     }
   });
 
+  it('is damaged from the line in which a byte was changed, whichever byte', async () => {
+    const script = await suspendedScript();
+    const { lines } = script.content;
+    const seal = new SuspensionSeal([KEY]);
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+    for (const [index, line] of lines.entries())
+      for (let at = 0; at < line.length; at++)
+        // The last letter of a MAC has two bits that its 32 bytes do not use.
+        for (const letter of at === line.length - 3 ? letters : ['x', 'y']) {
+          if (letter === line[at]) continue;
+          const changed = `${line.slice(0, at)}${letter}${line.slice(at + 1)}`;
+          const store = await storeOf(script, { lines: lines.with(index, changed) });
+          const read = await new SealedStore(store, seal).journal.read(script.scriptId);
+          expect(read, changed).toMatchObject({ lines: lines.slice(0, index), damage: { isUnflushedTail: false } });
+        }
+  });
+
   it('is the journal of an interrupted script if lines are missing at its end', async () => {
     const script = await suspendedScript();
     for (let count = 1; count < script.content.lines.length; count++) {
@@ -153,6 +172,26 @@ describe('a journal that a program with the key has continued', () => {
     expect(await open({ store }).decide(first.scriptId, { [other!]: 'approve' })).toMatchObject({ ok: true });
     expect(valueOf(await open({ store, effects }).resume(first.scriptId, {}))).toBe(2);
     expect(effects).toHaveLength(2);
+  });
+
+  it('needs no key of a harness that has none, which ends with its process', () => {
+    const { needs, opens } = open({ suspensionKey: undefined }).capability;
+    expect([...needs, ...opens].filter((need) => need.startsWith('key:'))).toEqual([]);
+  });
+
+  it('is not called damaged by a process without the key, which learns the id of the key', async () => {
+    const store = memoryStore();
+    const harness = open({ store });
+    const { scriptId } = suspended(await harness.runScript(SOURCE));
+    const id = harness.capability.needs[0]!.replace('key:', '');
+    const other = open({ store, suspensionKey: 'another secret of more than thirty-two bytes' });
+    expect(other.capability.opens).not.toContain(`key:${id}`);
+    const { message } = failureOf(await other.resume(scriptId, {}));
+    expect(message).toContain(`was written with the suspension key ${id}, which this process does not have`);
+    expect(message).not.toContain('damaged');
+    expect(failureOf(await other.recover(scriptId, { force: true })).message).toBe(message);
+    const lines = (await store.journal.read(scriptId))!.lines;
+    expect(lines.filter((line) => line.includes('"sealedBy"'))).toHaveLength(1);
   });
 
   it('is read with an older key of the list', async () => {

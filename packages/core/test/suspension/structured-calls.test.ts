@@ -1,14 +1,17 @@
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
   createHarness,
   defineTool,
+  fileStore,
   listScripts,
   memoryStore,
   recoverScripts,
   type HarnessOptions,
 } from '#core/index.js';
 import type { Decision, StreamEvent } from '#core/protocol/index.js';
+import { newFolder } from '@toolscript/testkit/folder';
 import { KEY, open, suspended, type Effects } from './world.js';
 
 const NAMES = { callId: 'call_of_the_model', threadId: 'thr_1', turnId: 'turn_1' };
@@ -23,6 +26,62 @@ async function ask(options: Partial<HarnessOptions> & { effects?: Effects } = {}
   );
   return { harness, operation, events };
 }
+
+describe('a structured call whose process died between its claim and its first line', () => {
+  const stores = {
+    memory: memoryStore,
+    files: () => fileStore(join(newFolder(), 'scripts'), { knowsProcesses: false }),
+  };
+  const HOLDER = { owner: 'died', leaseMs: 30_000 };
+
+  it.each(Object.entries(stores))(
+    'is made by the next process, and never by the first (%s)',
+    async (_name, newStore) => {
+      const store = newStore();
+      const scriptId = 'scr_of_a_call';
+      expect(await store.claim.take(scriptId, 0, HOLDER)).toMatchObject({ epoch: 1 });
+      const held = await open({ store }).callTool('note', { text: 'a' }, { ...NAMES, scriptId });
+      expect(held).toMatchObject({ isInterruptedByStore: true });
+      await store.claim.release(scriptId, 1);
+      const effects: Effects = [];
+      const harness = open({ store, effects });
+      const operation = await harness.callTool('note', { text: 'a' }, { ...NAMES, scriptId });
+      expect(operation).toMatchObject({ status: 'awaiting_approval', scriptId });
+      await expect((async () => store.journal.append(scriptId, 1, ['{}']))()).rejects.toThrow('stale');
+      const [request] = operation.pendingApprovals!;
+      expect(await harness.resume(scriptId, { [request!.approvalId]: 'approve' })).toMatchObject({
+        status: 'completed',
+      });
+      expect(effects).toEqual(['script: a']);
+    },
+  );
+
+  it('is left alone if its first process stores a line at the last moment', async () => {
+    const store = memoryStore();
+    const scriptId = 'scr_of_a_call';
+    await store.claim.take(scriptId, 0, HOLDER);
+    await store.claim.release(scriptId, 1);
+    const read = store.journal.read.bind(store.journal);
+    store.journal.read = async (id) => {
+      const content = await read(id);
+      if (content === undefined) await store.journal.append(scriptId, 1, ['{}']);
+      return content;
+    };
+    const operation = await open({ store }).callTool('note', { text: 'a' }, { ...NAMES, scriptId });
+    expect(operation).toMatchObject({ isInterruptedByStore: true });
+    expect((await read(scriptId))!.lines).toEqual(['{}']);
+  });
+
+  it('is not made once it was abandoned', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const scriptId = 'scr_of_a_call';
+    expect(await open({ store }).abandon(scriptId)).toBe(true);
+    const operation = await open({ store, effects }).callTool('note', { text: 'a' }, { ...NAMES, scriptId });
+    expect(operation).toMatchObject({ isInterruptedByStore: true });
+    expect(effects).toEqual([]);
+  });
+});
 
 describe('a structured call without a decision', () => {
   it('is suspended with its request, has no effect, and is resumed by its script’s id', async () => {

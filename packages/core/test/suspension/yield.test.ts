@@ -128,6 +128,18 @@ describe('a script that outlives yieldAfterMs', () => {
     expect(failureOf(await harness.waitScript(scriptId)).code).toBe('ScriptCancelledError');
   });
 
+  it('is cancelled by a signal that was aborted before it started, and a wait with such a signal answers at once', async () => {
+    const { tools, release } = gate();
+    const harness = open({ tools });
+    const aborted = await harness.runScript(HELD, { ...SOON, signal: AbortSignal.abort() });
+    expect(failureOf(await harness.waitScript(aborted.scriptId)).code).toBe('ScriptCancelledError');
+    const scriptId = await yielded(harness);
+    const { status } = await harness.waitScript(scriptId, { signal: AbortSignal.abort() });
+    expect(status).toBe('running');
+    release();
+    expect(valueOf(await harness.waitScript(scriptId))).toBe('released');
+  });
+
   it('is interrupted by the close of its harness, which waits for it, and recovered in another', async () => {
     const store = memoryStore();
     const effects: Effects = [];

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { createCatalog } from '#core/tools/catalog.js';
-import { declarationFor, declarationsFor, firstSentence, GUEST_DECLARATIONS } from '#core/tools/declarations.js';
+import {
+  declarationFor,
+  declarationsFor,
+  firstSentence,
+  GUEST_DECLARATIONS,
+  layOutDeclarations,
+} from '#core/tools/declarations.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { tries } from '@toolscript/testkit/some-cases';
 
@@ -392,4 +398,28 @@ describe('a catalog', () => {
       { numRuns: tries(500) },
     );
   });
+});
+
+describe('a name that is no identifier', () => {
+  it('is an alias of the members that were given under it, and of no others', () => {
+    const text = declarationsFor([tool('my-app.read', {}), tool('my-app.write-all', {}), tool('my_app.list', {})]);
+    expect(parseErrors(text)).toEqual([]);
+    expect(text).toContain('"my-app": Pick<Tools["my_app"], "read" | "write_all" | "write-all">;');
+    expect(declarationsFor([tool('my-app.read', {})])).toContain('"my-app": Tools["my_app"];');
+  });
+});
+
+it('a list of names shows the first sentence of each description, and only the name of a tool without one', () => {
+  const named = [tool('a', {}), tool('b', {}, undefined, '')];
+  expect(declarationsFor(named, { detail: 'names' })).toBe('// tools.a: Does it.\n// tools.b\n');
+});
+
+it('the number of tools that are not declared stands in their namespace, and that of the root in none', () => {
+  const missing = new Map([
+    ['', 2],
+    ['a.b', 3],
+  ]);
+  expect(layOutDeclarations([], { missing })).toBe(
+    'interface Tools {\n  a: {\n    // b: 3 tools\n  };\n  // … 2 more\n}\n',
+  );
 });

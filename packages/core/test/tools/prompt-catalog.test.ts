@@ -111,6 +111,28 @@ describe('the tools in the instructions', () => {
     expect(catalog).toMatch(/ {6}\/\/ … \d+ more\n/u);
   });
 
+  it('show the tools without a namespace in full, however many servers there are', () => {
+    const own = ['read', 'write', 'search'].map((name) =>
+      defineTool({
+        name,
+        description: `Does ${name}. ${LANGUAGES.English}`,
+        inputSchema: { type: 'object', properties: { path: { type: 'string', description: 'A path' } } },
+        execute: () => null,
+      }),
+    );
+    const catalog = catalogIn(instructionsOf([...mcpTools(servers(30, 1_000)), ...own], 1_500));
+    expect(catalog.match(/^ {2}\/\*\* [^]*?^ {2}\w+\(/gmu)).toHaveLength(own.length);
+    expect(catalog.match(/server\d+:/gu)).toHaveLength(30);
+  });
+
+  it('show no more of the tools without a namespace than half, while others need the room', () => {
+    const own = Array.from({ length: 300 }, (_, index) =>
+      defineTool({ name: `own${index}`, description: LANGUAGES.English, inputSchema: {}, execute: () => null }),
+    );
+    const catalog = catalogIn(instructionsOf([...own, ...mcpTools([{ name: 'small', tools: 3 }])], 3_000));
+    expect(catalog.match(/^ {6}\w+\(args/gmu)).toHaveLength(3);
+  });
+
   it('lose detail tool by tool, and mention the omitted tools', () => {
     const tools = mcpTools([{ name: 'one', tools: 40 }]);
     const full = instructionsOf(tools, 100_000);

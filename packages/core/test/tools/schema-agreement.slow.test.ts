@@ -1,6 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import { CheckPool } from '#core/script/check/index.js';
@@ -8,6 +5,7 @@ import { defineTool, type DefinedTool } from '#core/tools/define-tool.js';
 import { issueLines } from '#core/schema/validation-issues.js';
 import { cases, someCases, tries } from '@toolscript/testkit/some-cases';
 import { MCP_LIKE } from './mcp-like-schemas.js';
+import { hasPublicTools, publicTools, type PublicToolFile } from './public-tools.js';
 import { Instances, oracle, randomOf, spoiled, type Random, type Schema } from './schema-instances.js';
 
 /** The number of tools of one harness: as many as an agent has. */
@@ -157,22 +155,10 @@ class Agreement {
   }
 }
 
-/**
- * Schemas of public MCP servers and function catalogs. They are not part of the repository. The test looks for them in
- * the folder that `TOOLSCRIPT_TOOL_FIXTURES` names, or next to the checkout, and prints a note if there are none.
- */
-const beside = fileURLToPath(new URL('../../../../../shared/fixtures/mcp-tools', import.meta.url));
-const folder = [process.env['TOOLSCRIPT_TOOL_FIXTURES'] ?? beside].find((path) => existsSync(join(path, 'mcp.json')));
-if (folder === undefined) {
-  console.warn(
-    '\n!!! No schemas of public tools: their agreement IS NOT TESTED.\n' +
-      '!!! TOOLSCRIPT_TOOL_FIXTURES names the folder that holds mcp.json and functions.json.\n',
-  );
-}
-
-function publicSchemas(file: string): Schema[] {
-  const tools = JSON.parse(readFileSync(join(folder as string, file), 'utf8')) as { inputSchema: Schema }[];
-  return tools.map(({ inputSchema }) => inputSchema).filter(isUsable);
+function publicSchemas(file: PublicToolFile): Schema[] {
+  return publicTools(file)
+    .map(({ inputSchema }) => inputSchema as Schema)
+    .filter(isUsable);
 }
 
 function isUsable(inputSchema: Schema): boolean {
@@ -214,7 +200,7 @@ describe('declaration, checker, validation and ajv', () => {
     }
   });
 
-  it.skipIf(folder === undefined).each(['mcp.json', 'functions.json'])(
+  it.skipIf(!hasPublicTools).each(['mcp.json', 'functions.json'] as const)(
     `agree on arguments of ${cases(STEP, 'public tool')}: %s`,
     async (file) => {
       const all = publicSchemas(file);

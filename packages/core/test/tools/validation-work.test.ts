@@ -362,7 +362,7 @@ describe('a script’s calls', () => {
   it.each([
     ['too many bytes', {}, 'x'.repeat(1_100_000)],
     ['too many values', {}, many({}, 110_000)],
-    ['no JSON data', {}, [...many({}, 90_000), new Map()]],
+    ['no JSON data', {}, [...many({}, 90_000), new Map().keys()]],
     ['values that do not fit their schema', { output: z.array(z.array(z.string())) }, many([1], 24_000)],
   ])('with refused results leave a turn to other work after each: %s', async (_why, output, large) => {
     const probe = tool({ input: z.object({}), ...output, execute: () => large });

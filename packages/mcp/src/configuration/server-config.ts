@@ -3,6 +3,7 @@ import { isRecord } from '@toolscript/core/internal';
 import { ToolscriptUsageError } from '@toolscript/core';
 import { z } from 'zod';
 import { oneLine } from '../connection/readable.js';
+import { safePage } from './safe-page.js';
 import { expandVariables, ConfigurationError } from './variables.js';
 
 /**
@@ -29,8 +30,19 @@ export interface HttpTransport {
   readonly type: 'http' | 'sse';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** The login service that the user has named, from `oauth` of the configuration. */
+  readonly login?: NamedLogin | undefined;
   /** The address as messages show it: `url` of the configuration, unexpanded, without user, query and fragment. */
   readonly shown: string;
+}
+
+/** A login service that the user trusts. */
+interface NamedLogin {
+  /** The issuer of the tokens, as the service names itself. */
+  readonly issuer: string;
+  /** The credentials of a program without a user, for the grant `client_credentials`. */
+  readonly client: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  readonly scope: string | undefined;
 }
 
 /** The API of an OpenAPI document: each of its operations is a tool. */
@@ -59,6 +71,8 @@ export interface ServerConfig<Transport = ServerToStart['transport']> extends Se
   readonly tools: Readonly<Record<string, ToolAction>>;
   /** Whether `readOnlyHint` and the other hints determine the effect and the approval of a tool. */
   readonly trustAnnotations: boolean;
+  /** Whether the server may know the folders of the host. */
+  readonly roots: boolean;
   readonly connectTimeoutMs: number | undefined;
   readonly callTimeoutMs: number | undefined;
 }
@@ -91,6 +105,15 @@ const EntrySchema = z.looseObject({
   openapi: z.string().min(1).optional(),
   baseUrl: z.string().optional(),
   headers: texts.optional(),
+  oauth: z
+    .strictObject({
+      issuer: z.string(),
+      clientId: z.string().min(1).optional(),
+      clientSecret: z.string().optional(),
+      scope: z.string().optional(),
+    })
+    .optional(),
+  roots: z.boolean().optional(),
   disabled: z.boolean().optional(),
   enabled: z.boolean().optional(),
   tools: z.record(z.string(), z.enum(['allow', 'ask', 'block'])).optional(),
@@ -114,6 +137,8 @@ const SHAPES: Readonly<Record<keyof Entry, string>> = {
   openapi: 'the path or the address of an OpenAPI document',
   baseUrl: 'an address',
   headers: 'an object whose values are strings',
+  oauth: 'an object with "issuer" and perhaps "clientId", "clientSecret" and "scope"',
+  roots: 'true or false',
   disabled: 'true or false',
   enabled: 'true or false',
   tools: 'an object with "allow", "ask" or "block" for names of tools, or for "*"',
@@ -180,6 +205,7 @@ function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig 
     transport: entryTransport(entry, expand),
     tools: entry.tools ?? {},
     trustAnnotations: entry.trustAnnotations ?? true,
+    roots: entry.roots ?? false,
     connectTimeoutMs: entry.connectTimeoutMs,
     callTimeoutMs: entry.callTimeoutMs,
   };
@@ -204,11 +230,36 @@ function entryTransport(entry: Entry, expand: Expand): ServerToStart['transport'
       type: type === 'sse' ? 'sse' : 'http',
       url: readUrl(expand(url), 'url'),
       headers: expandAll(entry.headers, expand),
+      login: namedLogin(entry.oauth, expand),
       shown: shownAddress(url),
     };
   throw new ConfigurationError(
     `it needs "command" (a program to start), "url" (a server to connect to) or "openapi" (the document of an API)${unknownMembers(entry)}`,
   );
+}
+
+function namedLogin(oauth: Entry['oauth'], expand: Expand): NamedLogin | undefined {
+  if (oauth === undefined) return undefined;
+  const { clientId, clientSecret, scope } = oauth;
+  const issuer = expand(oauth.issuer);
+  // defence: mcp-issuers-are-safe
+  if (safePage(issuer) === undefined)
+    throw new ConfigurationError('"oauth.issuer" must be an address with https, or on this machine');
+  return {
+    issuer,
+    client: clientCredentials(clientId, clientSecret, expand),
+    scope: scope === undefined ? undefined : expand(scope),
+  };
+}
+
+/** Text in the file is no secret: everyone who reads the file has it. */
+function clientCredentials(clientId: string | undefined, clientSecret: string | undefined, expand: Expand) {
+  if (clientId === undefined && clientSecret === undefined) return undefined;
+  // defence: mcp-secrets-are-variables
+  if (clientSecret === undefined || !/^\$\{[^}]*\}$/u.test(clientSecret) || clientSecret.includes(':-'))
+    throw new ConfigurationError('"oauth.clientSecret" must name an environment variable, such as "${DOCS_SECRET}"');
+  if (clientId === undefined) throw new ConfigurationError('"oauth.clientSecret" needs "oauth.clientId"');
+  return { clientId: expand(clientId), clientSecret: expand(clientSecret) };
 }
 
 function openApiTransport(entry: Entry, given: string, expand: Expand): OpenApiTransport {

@@ -4,20 +4,24 @@ import { parseLossless } from './lossless-json.js';
 /** The member of an envelope that has the server's result. */
 const RESULT = 'result';
 
+/** The requests whose answers have the result of a call. */
+const CALLS: ReadonlySet<unknown> = new Set(['tools/call', 'tasks/get', 'tasks/result']);
+
 /**
- * The answers to the calls of one connection. The SDK rejects or ignores an answer that differs from the protocol in any
+ * The answers to the calls of one connection, and to the requests about their tasks. The SDK rejects or ignores an answer that differs from the protocol in any
  * detail, although the call has run. So every answer to a call is put into an envelope that the SDK accepts, before the
  * SDK reads it: nothing of the result is checked, lost or rounded.
  */
 export class CallAnswers {
-  readonly #openCalls = new Set<number>();
+  /** The method of each request that has no answer yet, by id. */
+  readonly #openCalls = new Map<number, string>();
 
   /** Notes a message to the server, or a list of messages. */
   sent(message: unknown): void {
     if (Array.isArray(message)) return message.forEach((each) => this.sent(each));
     if (!isRecord(message)) return;
     const { method, id, params } = message;
-    if (method === 'tools/call') this.#openCalls.add(Number(id));
+    if (CALLS.has(method)) this.#openCalls.set(Number(id), method as string);
     if (method === 'notifications/cancelled' && isRecord(params)) this.#openCalls.delete(Number(params['requestId']));
   }
 
@@ -39,12 +43,13 @@ export class CallAnswers {
 
   /** The answer in an envelope; undefined if the message is not the answer to a call, or asks for input. */
   #envelope(message: unknown): object | undefined {
-    if (!isRecord(message) || 'method' in message || !this.#openCalls.delete(Number(message['id']))) return undefined;
+    if (!isRecord(message) || 'method' in message) return undefined;
     const { id, result, error } = message;
+    const method = this.#openCalls.get(Number(id));
+    if (!this.#openCalls.delete(Number(id))) return undefined;
     if (error !== undefined && (error !== null || result === undefined))
       return { jsonrpc: '2.0', id, error: readableError(error) };
-    if (isRecord(result) && typeof result['resultType'] === 'string' && result['resultType'] !== 'complete')
-      return undefined;
+    if (method === 'tools/call' && isRecord(result) && result['resultType'] === 'input_required') return undefined;
     return {
       jsonrpc: '2.0',
       id,
@@ -58,8 +63,13 @@ export function resultIn({ structuredContent }: { readonly structuredContent?: u
   return isRecord(structuredContent) ? structuredContent[RESULT] : undefined;
 }
 
+/** Whether the text of a message may be a request that has to be noted. */
+export function mayBeCall(text: string): boolean {
+  return text.includes('tools/call') || text.includes('tasks/');
+}
+
 /** An error in the form of the protocol. */
-function readableError(error: unknown): { code: number; message: string; data?: unknown } {
+export function readableError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = isRecord(error) ? error : { message: error };
   return {
     code: Number.isSafeInteger(code) ? (code as number) : -32_000,

@@ -1,7 +1,8 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { ToolCallError } from '@toolscript/core';
-import { ConnectError } from './open-client.js';
+import { ConnectError } from './connect-error.js';
 import { thrownMessage, plainLines } from './readable.js';
+import { TaskError } from './task-problem.js';
 
 /** Whether the server no longer knows the session. The server then answers 404 over Streamable HTTP. */
 export function isLostSession(error: unknown): boolean {
@@ -13,6 +14,12 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
   if (error instanceof ConnectError) return callFailure(error.message, 'not-connected');
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   const said = plainLines(`${thrownMessage(error)}${cause}`, 2_000);
+  if (error instanceof TaskError)
+    return callFailure(
+      `The MCP server "${server}": ${said.replace(/[.]$/u, '')}. It may have taken effect: check before you repeat the call.`,
+      error.reason,
+      error.data,
+    );
   const code = error instanceof SdkError ? error.code : undefined;
   if (code === SdkErrorCode.ConnectionClosed)
     return callFailure(

@@ -1,5 +1,18 @@
-import { ProtocolError, ProtocolErrorCode, type Client, type ClientCapabilities } from '@modelcontextprotocol/client';
+import {
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ClientCapabilities,
+  type ClientContext,
+  type Request,
+  type Result,
+} from '@modelcontextprotocol/client';
+import { isRecord } from '@toolscript/core/internal';
 import { pathToFileURL } from 'node:url';
+import { safePage } from '../configuration/safe-page.js';
+import { oneLine } from './readable.js';
+import { TASKS_EXTENSION } from './server-task.js';
+import { TaskError } from './task-problem.js';
 
 /** A server's request that the user enters data (`form`) or opens a page (`url`). */
 export interface ElicitationRequest {
@@ -9,6 +22,8 @@ export interface ElicitationRequest {
   /** The members that the form asks for, as a JSON Schema. */
   readonly requestedSchema?: Readonly<Record<string, unknown>> | undefined;
   readonly url?: string | undefined;
+  /** The host of `url`, as the user should see it before the page is opened. */
+  readonly host?: string | undefined;
 }
 
 export interface ElicitationAnswer {
@@ -50,6 +65,7 @@ export function clientCapabilities({ onElicitation, onSampling, roots }: Inbound
     ...(onElicitation === undefined ? {} : { elicitation: { form: {}, url: {} } }),
     ...(onSampling === undefined ? {} : { sampling: {} }),
     ...(roots === undefined ? {} : { roots: {} }),
+    extensions: { [TASKS_EXTENSION]: {} },
   };
 }
 
@@ -69,12 +85,40 @@ export function answerRequests(client: Client, server: string, handlers: Inbound
       roots: roots.map((path) => ({ uri: pathToFileURL(path).href, name: path })),
     }));
   client.fallbackRequestHandler = ({ method }) => {
-    throw new ProtocolError(
-      ProtocolErrorCode.MethodNotFound,
-      REFUSALS[method] ?? `This client does not support "${method}". Do not request it.`,
-    );
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal(method));
   };
 }
+
+/** A client that also answers requests that are part of a result. */
+export class AnsweringClient extends Client {
+  /** Answers a request as if it had arrived as one of its own; undefined without a handler. */
+  async answer(id: string, request: Request, signal: AbortSignal): Promise<Result | undefined> {
+    const handler = this._getRequestHandler(request.method);
+    const context = { mcpReq: { id, method: request.method, signal } } as ClientContext;
+    return handler?.({ jsonrpc: '2.0', id, ...request }, context);
+  }
+}
+
+/** The answer to a request that is part of a result. Throws a `TaskError` if there is none. */
+export async function answerRequest(
+  client: AnsweringClient,
+  key: string,
+  request: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { method, params } = isRecord(request) ? request : {};
+  const asked = { method: String(method), params } as Request;
+  const answer = Object.hasOwn(REFUSALS, asked.method)
+    ? await client.answer(key, asked, signal).catch((error: unknown) => {
+        throw new TaskError('unanswered', error);
+      })
+    : undefined;
+  if (answer === undefined) throw new TaskError('unanswered', refusal(asked.method));
+  return answer;
+}
+
+const refusal = (method: string) =>
+  REFUSALS[method] ?? `This client does not support "${oneLine(method, 100)}". Do not request it.`;
 
 function answerElicitation(
   client: Client,
@@ -83,15 +127,31 @@ function answerElicitation(
 ): void {
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq: { signal } }) => {
     const isPage = params.mode === 'url';
+    const page = isPage ? safePage(params.url) : undefined;
     // defence: mcp-elicited-pages-are-web-pages
-    if (isPage && !/^https?:\/\//iu.test(params.url)) return { action: 'decline' };
-    const request = isPage
-      ? { server, mode: 'url' as const, message: params.message, url: params.url }
-      : { server, mode: 'form' as const, message: params.message, requestedSchema: { ...params.requestedSchema } };
+    if (isPage && page === undefined) return { action: 'decline' };
+    const request = page
+      ? { server, mode: 'url' as const, message: params.message, url: page.href, host: page.host }
+      : { server, mode: 'form' as const, message: params.message, requestedSchema: formSchema(params) };
     const { action, content } = await answer(request, signal);
     return action === 'accept' && content !== undefined && !isPage ? { action, content } : { action };
   });
 }
+
+/** Whether a server makes a call only after the user has opened pages, and the user has opened all of them. */
+export async function openedPages(client: AnsweringClient, error: unknown, signal: AbortSignal): Promise<boolean> {
+  if (!(error instanceof ProtocolError) || error.code !== Number(ProtocolErrorCode.UrlElicitationRequired))
+    return false;
+  const pages: unknown = isRecord(error.data) ? error.data['elicitations'] : undefined;
+  for (const params of Array.isArray(pages) ? (pages as unknown[]) : []) {
+    const request = { method: 'elicitation/create', params };
+    const answer = await answerRequest(client, 'page', request, signal).catch(() => undefined);
+    if (!isRecord(answer) || answer['action'] !== 'accept') return false;
+  }
+  return Array.isArray(pages) && pages.length > 0;
+}
+
+const formSchema = (params: object) => ({ ...(params as { requestedSchema?: object }).requestedSchema });
 
 function answerSampling(client: Client, server: string, answer: NonNullable<InboundHandlers['onSampling']>): void {
   client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq: { signal } }) => {

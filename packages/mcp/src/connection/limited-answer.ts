@@ -1,10 +1,7 @@
-import { jsonTextProblem } from '@toolscript/core/internal';
+import { jsonTextProblem, MESSAGE_LIMITS } from '@toolscript/core/internal';
 
 /** Maximum bytes of one message of a server. */
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-
-/** A message has more than the value in it, and may be a list of all tools. */
-export const MESSAGE_LIMITS = { levels: 1_000, values: 1_000_000 };
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;

@@ -1,11 +1,7 @@
-import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
+import { ANY_RESULT } from './any-result.js';
 
 const MAX_PAGES = 100;
-
-/** Accepts any result, because one invalid definition must not hide all others. */
-const ANYTHING: StandardSchemaV1<unknown, unknown> = {
-  '~standard': { version: 1, vendor: 'toolscript', validate: (value) => ({ value }) },
-};
 
 interface ListRequest {
   readonly method: 'tools/list' | 'resources/list' | 'resources/templates/list';
@@ -54,7 +50,7 @@ export async function readPage(
 ): Promise<Page> {
   const options = signal === undefined ? { timeout: timeoutMs } : { timeout: timeoutMs, signal };
   const params = cursor === undefined ? {} : { cursor };
-  const result = (await client.request({ method, params }, ANYTHING, options)) as Record<string, unknown> | null;
+  const result = (await client.request({ method, params }, ANY_RESULT, options)) as Record<string, unknown> | null;
   const items = result?.[member];
   const nextCursor = result?.['nextCursor'];
   return {

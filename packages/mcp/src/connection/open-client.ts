@@ -1,5 +1,5 @@
 import {
-  Client,
+  AuthorizationServerMismatchError,
   ProtocolError,
   SdkErrorCode,
   SdkHttpError,
@@ -11,22 +11,12 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
 import { CallAnswers } from './call-answers.js';
+import { ConnectError } from './connect-error.js';
 import { GuardedStdio } from './guarded-stdio.js';
-import { answerRequests, clientCapabilities, type InboundHandlers } from './inbound.js';
+import { AnsweringClient, answerRequests, clientCapabilities, type InboundHandlers } from './inbound.js';
 import { MAX_MESSAGE_BYTES } from './limited-answer.js';
 import { thrownMessage, oneLine } from './readable.js';
 import { serverFetch } from './server-fetch.js';
-
-/** The connection could not be opened. The message names the problem and its fix. */
-export class ConnectError extends Error {
-  /** Whether a retry is useless until the user has acted. */
-  readonly needsUser: boolean;
-
-  constructor(message: string, { needsUser = false }: { needsUser?: boolean | undefined } = {}) {
-    super(message);
-    this.needsUser = needsUser;
-  }
-}
 
 export interface OpenOptions {
   readonly handlers: InboundHandlers;
@@ -51,7 +41,7 @@ const LIST_DEBOUNCE_MS = 100;
 export async function openClient(
   config: ServerConfig<StdioTransport | HttpTransport>,
   options: OpenOptions,
-): Promise<Client> {
+): Promise<AnsweringClient> {
   const { transport } = config;
   if (transport.type === 'stdio') return openStdio(config.name, transport, options);
   return openHttp(config.name, transport, options);
@@ -59,8 +49,8 @@ export async function openClient(
 
 type Mode = 'legacy' | 'auto';
 
-function newClient(server: string, mode: Mode, { handlers, clientInfo, onListChanged }: OpenOptions): Client {
-  const client = new Client(clientInfo, {
+function newClient(server: string, mode: Mode, { handlers, clientInfo, onListChanged }: OpenOptions): AnsweringClient {
+  const client = new AnsweringClient(clientInfo, {
     capabilities: clientCapabilities(handlers),
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: LIST_DEBOUNCE_MS, onChanged: onListChanged } },
@@ -73,7 +63,7 @@ function newClient(server: string, mode: Mode, { handlers, clientInfo, onListCha
   return client;
 }
 
-async function openStdio(server: string, transport: StdioTransport, options: OpenOptions): Promise<Client> {
+async function openStdio(server: string, transport: StdioTransport, options: OpenOptions): Promise<AnsweringClient> {
   const attempt = async (mode: Mode) => {
     const { command, args, env, cwd } = transport;
     const program = { command, args: [...args], env: { ...env }, ...(cwd === undefined ? {} : { cwd }) };
@@ -124,7 +114,7 @@ function stdioProblem(
   );
 }
 
-async function openHttp(server: string, transport: HttpTransport, options: OpenOptions): Promise<Client> {
+async function openHttp(server: string, transport: HttpTransport, options: OpenOptions): Promise<AnsweringClient> {
   const { url, type } = transport;
   const shared = {
     fetch: serverFetch(transport, new CallAnswers()),
@@ -173,6 +163,11 @@ function httpProblem(
       `The MCP server "${server}" at ${shown} refuses access${status === undefined ? '' : ` (HTTP ${status})`}. Log in to it${howToLogIn === undefined ? '' : ` (${howToLogIn})`}, or set its "headers".`,
       { needsUser: true },
     );
+  if (error instanceof AuthorizationServerMismatchError)
+    return new ConnectError(
+      `The MCP server "${server}" at ${shown} names another login service than its configuration, and gets no credentials. Correct "oauth.issuer", or log in again.`,
+      { needsUser: true },
+    );
   return new ConnectError(
     `The MCP server "${server}" at ${shown} could not be reached: ${httpCause(error, status)}. Check "url", and that the server runs.`,
   );
@@ -190,7 +185,7 @@ function httpCause(error: unknown, status: number | undefined): string {
 
 /** Connects to the server. Closes the transport if the attempt fails, takes too long or is aborted. */
 async function connectInTime(
-  client: Client,
+  client: AnsweringClient,
   transport: Transport,
   { timeoutMs, signal }: Pick<OpenOptions, 'timeoutMs' | 'signal'>,
 ): Promise<void> {

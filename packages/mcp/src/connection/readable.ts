@@ -1,4 +1,4 @@
-import { INVISIBLE_CHARACTERS } from '@toolscript/core/internal';
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/internal-data';
 
 const HIDDEN = new RegExp(`[${INVISIBLE_CHARACTERS}]+`, 'gu');
 const HIDDEN_IN_LINES = new RegExp(`(?![\\n\\t])[${INVISIBLE_CHARACTERS}]`, 'gu');

@@ -1,23 +1,26 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedSignal } from '@toolscript/core/internal';
 import type { HttpTransport } from '../configuration/server-config.js';
-import type { CallAnswers } from './call-answers.js';
+import { mayBeCall, type CallAnswers } from './call-answers.js';
 import { limitedAnswer } from './limited-answer.js';
 
 /**
  * The fetch for all requests of a server's connection and login. The user has named the origin of the server, so only
- * requests to this origin get the configured headers. Every other address comes from the server or from its login
+ * requests to this origin get the configured headers, and perhaps that of the login service. Every other address comes from the server or from its login
  * service: such a request needs https and a public address. The SDK follows redirects only within an origin. `answers`:
  * the answers to the calls of the connection.
  */
-export function serverFetch({ url: server, headers }: HttpTransport, answers?: CallAnswers): FetchLike {
+export function serverFetch({ url: server, headers, login }: HttpTransport, answers?: CallAnswers): FetchLike {
+  const issuer = login && new URL(login.issuer).origin;
   return async (address, init = {}) => {
     const url = new URL(address);
+    // defence: mcp-login-services-are-limited
+    if (url.origin === issuer && issuer !== server.origin) return limitedAnswer(await fetch(url, init));
     // defence: mcp-other-origins-are-guarded
     if (url.origin !== server.origin) return fetchPublic(url, init);
     const all = new Headers(headers);
     new Headers(init.headers).forEach((value, name) => all.set(name, value));
-    if (typeof init.body === 'string' && init.body.includes('tools/call')) answers?.sent(parsedBody(init.body));
+    if (typeof init.body === 'string' && mayBeCall(init.body)) answers?.sent(parsedBody(init.body));
     // defence: mcp-http-answers-are-limited
     return limitedAnswer(await fetch(url, { ...init, headers: all }), (text) => answers?.enveloped(text) ?? text);
   };

@@ -8,9 +8,11 @@ export interface GatewayCaller {
   readonly mayRun: boolean;
   /** Whether the caller may approve or deny calls by answering questions. */
   readonly mayDecide: boolean;
+  /** Whether the caller may also allow all later calls like one that it approves. Default false. */
+  readonly mayRemember?: boolean | undefined;
 }
 
-export const LOCAL_CALLER: GatewayCaller = { mayRun: true, mayDecide: true };
+export const LOCAL_CALLER: GatewayCaller = { mayRun: true, mayDecide: true, mayRemember: true };
 
 /** The form in which the SDK carries a caller from a request to the server that is made for the request. */
 export function requestOptions(caller: GatewayCaller, body: unknown): { authInfo: AuthInfo; parsedBody?: unknown } {
@@ -25,5 +27,7 @@ export function callerIn({ authInfo }: Partial<McpRequestContext>): GatewayCalle
 
 /** Whether both callers have the same rights and the same owner. */
 export function isSameCaller(one: GatewayCaller, other: GatewayCaller): boolean {
-  return one.principal === other.principal && one.mayRun === other.mayRun && one.mayDecide === other.mayDecide;
+  const rights = ({ principal, mayRun, mayDecide, mayRemember = false }: GatewayCaller) =>
+    JSON.stringify([principal, mayRun, mayDecide, mayRemember]);
+  return rights(one) === rights(other);
 }

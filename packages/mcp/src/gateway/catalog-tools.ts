@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { withUnanswered } from './call-run.js';
-import type { GatewayServices } from './services.js';
+import { SHOWN_WHOLE, type GatewayServices } from './services.js';
 
 const READS = { readOnlyHint: true, openWorldHint: false };
 const MAX_DESCRIBED = 20;
@@ -15,6 +15,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
   server.registerTool(
     'search_tools',
     {
+      _meta: SHOWN_WHOLE,
       description:
         'Searches the tools that run_script can call. Returns their names; a script writes them after `tools.`.',
       inputSchema: z.object({ query: z.string(), limit: z.number().int().min(1).max(50).optional() }),
@@ -32,6 +33,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
   server.registerTool(
     'describe_tools',
     {
+      _meta: SHOWN_WHOLE,
       description: 'Returns the TypeScript declarations of tools. Names are those that search_tools returns.',
       inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
       annotations: READS,

@@ -24,10 +24,12 @@ const SEARCH =
 export function scriptDescription(harness: Harness, isComplete = true): string {
   const room = MAX_DESCRIPTION - (isComplete ? 0 : MISSING.length);
   const end = isComplete ? '' : MISSING;
-  const whole = harness.instructions({ carrier: 'tool', tokenBudget: MAX_DESCRIPTION });
   const names = toolNames(harness);
-  const isWhole = whole.length <= room && names.every((name) => whole.includes(lastPart(name)));
-  if (isWhole && (isComplete || names.length > 0)) return `${whole}${end}`;
+  // Without what results looked like, the declarations may fit.
+  const whole = [true, false]
+    .map((resultTypes) => harness.instructions({ carrier: 'tool', tokenBudget: MAX_DESCRIPTION, resultTypes }))
+    .find((text) => text.length <= room && names.every((name) => text.includes(lastPart(name))));
+  if (whole !== undefined && (isComplete || names.length > 0)) return `${whole}${end}`;
   if (names.length === 0) return `${GUIDE}\n\n${SEARCH}${end}`;
   return `${GUIDE}\n\n${SEARCH}\n\n${namespaces(names, room - GUIDE.length - SEARCH.length - 4)}${end}`;
 }
@@ -54,7 +56,7 @@ function namespaces(names: readonly string[], room: number): string {
     counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   }
   const sorted = [...counts].toSorted(([, left], [, right]) => right - left);
-  let text = `${names.length} tools in ${counts.size} namespaces`;
+  let text = `${names.length} tools in ${counts.size} ${counts.size === 1 ? 'namespace' : 'namespaces'}`;
   let shown = 0;
   for (const [namespace, count] of sorted) {
     const next = `${shown === 0 ? ':' : ','} ${namespace} (${count})`;

@@ -1,8 +1,8 @@
 import {
   createMcpHandler,
   createRequestStateCodec,
-  McpServer,
   type McpRequestContext,
+  type McpServer,
   type RegisteredTool,
   type RequestStateCodec,
 } from '@modelcontextprotocol/server';
@@ -16,8 +16,10 @@ import { registerResources } from './declaration-resources.js';
 import { connectInstructions, scriptDescription } from './descriptions.js';
 import { HttpSessions, type LastingServer, type OnSession } from './http-sessions.js';
 import { PastScripts } from './past-scripts.js';
+import { TASK_CAPABILITIES } from './script-tasks.js';
 import { registerScriptTools } from './script-tools.js';
 import type { GatewayOptions, GatewayServices, PendingState } from './services.js';
+import { TaskServer } from './task-server.js';
 
 /** A harness as an MCP server for any number of clients. */
 export interface Gateway {
@@ -103,7 +105,11 @@ class HarnessGateway {
     const { serverInfo = IDENTITY } = this.#options;
     const services = this.#servicesFor(caller);
     const verify: RequestStateCodec<PendingState>['verify'] = (sealed, ctx) => this.#state.verify(sealed, ctx);
-    const made = new McpServer(serverInfo, { requestState: { verify }, instructions: this.#connectInstructions });
+    const made = new TaskServer(serverInfo, {
+      requestState: { verify },
+      instructions: this.#connectInstructions,
+      capabilities: services.mayRun ? TASK_CAPABILITIES : {},
+    });
     const runScript = services.mayRun ? registerScriptTools(made, services) : undefined;
     registerCatalogTools(made, services);
     registerResources(made, services);

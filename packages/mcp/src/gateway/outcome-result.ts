@@ -1,21 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Outcome } from '@toolscript/core';
-import { renderOutcomeParts } from '@toolscript/core/history';
-import { z } from 'zod';
+import { renderOutcomeParts, scopeText } from '@toolscript/core/history';
+import { imageHolders, withoutImageData } from '@toolscript/core/internal';
 import type { GatewayServices } from './services.js';
-
-/** The outcome of a script as data. Only what every client needs is declared: a declaration costs every prompt tokens. */
-export const ResultSchema = z.looseObject({
-  status: z.enum(['completed', 'failed', 'suspended', 'running']),
-  scriptId: z.string(),
-});
 
 const BYTES_PER_TOKEN = 4;
 const UNKNOWN_TOOL: ReadonlySet<string> = new Set(['ToolNotFoundError', 'ScriptTypeError']);
 
 /**
  * The result of a call that ran a script. Some clients show their model only `content`, others only
- * `structuredContent`, so both carry the same facts. `next`: the next step.
+ * `structuredContent`, so both carry the same facts. `structuredContent` cannot contain images, so a result with images
+ * has none. `next`: the next step.
  */
 export async function outcomeResult(
   services: GatewayServices,
@@ -38,9 +33,11 @@ export async function outcomeResult(
     ...missingTools(services, outcome),
     ...(next ? [next] : []),
   ];
+  const report = content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
+  const hasImages = content.some(({ type }) => type === 'image');
   return {
     content: notes.length === 0 ? content : [...content, { type: 'text', text: notes.join('\n') }],
-    structuredContent: structuredOutcome(outcome, value, { maxLength, notes }),
+    ...(hasImages ? {} : { structuredContent: structuredOutcome(outcome, report, { maxLength, notes }) }),
     ...(outcome.status === 'failed' ? { isError: true } : {}),
   };
 }
@@ -53,9 +50,13 @@ export function textPart(text: string, offset: number, maxLength: number): strin
     : part;
 }
 
-/** The JSON text of a script's value; undefined without a value. */
+/** The JSON text of a script's value without the data of images, which are shown; undefined without a value. */
 export function valueText(outcome: Outcome): string | undefined {
-  return outcome.status === 'completed' ? JSON.stringify(outcome.value) : undefined;
+  return outcome.status === 'completed' ? JSON.stringify(shownValue(outcome)) : undefined;
+}
+
+function shownValue(outcome: Extract<Outcome, { status: 'completed' }>): unknown {
+  return withoutImageData(outcome.value, imageHolders(outcome));
 }
 
 function restOfValue(outcome: Outcome, value: string | undefined, maxLength: number): string[] {
@@ -71,48 +72,55 @@ function missingTools({ notices }: GatewayServices, outcome: Outcome): readonly 
   return isMissing ? (notices?.() ?? []) : [];
 }
 
+/** `report`: the text of `content`. A completed script has its value in its place. */
 function structuredOutcome(
   outcome: Outcome,
-  value: string | undefined,
+  report: string,
   { maxLength, notes }: { readonly maxLength: number; readonly notes: readonly string[] },
-): z.infer<typeof ResultSchema> {
-  const { status, scriptId, output, logs, operations, diagnostics } = outcome;
-  const warnings = diagnostics.filter(({ severity, code }) => severity === 'warning' && !code.startsWith('ts'));
+): Record<string, unknown> {
+  const { status, scriptId, operations } = outcome;
   return {
     status,
     scriptId,
-    ...structuredValue(outcome, value, maxLength),
+    ...(outcome.status === 'completed' ? structuredSuccess(outcome, maxLength) : { report }),
     ...(outcome.status === 'failed' ? { error: structuredError(outcome.error) } : {}),
     ...(outcome.status === 'suspended' ? { pendingApprovals: outcome.pendingApprovals.map(structuredApproval) } : {}),
-    output: textPart(output, 0, maxLength),
-    logs: textPart(logs.map(({ level, text }) => `${level}: ${text}`).join('\n'), 0, maxLength)
-      .split('\n')
-      .filter((line) => line !== ''),
     operations: operations.map(({ tool, status: state, line, error }) => ({
       tool,
       status: state,
       line,
       error: error?.message,
     })),
-    ...(warnings.length === 0 ? {} : { warnings: warnings.map(({ message }) => message) }),
     ...(notes.length === 0 ? {} : { next: notes.join('\n') }),
   };
 }
 
-/** The value, or the beginning of its JSON text if it is too large. */
-function structuredValue(
-  outcome: Outcome,
-  text: string | undefined,
-  maxLength: number,
-): { value?: unknown; valuePart?: string } {
-  if (text === undefined || outcome.status !== 'completed') return {};
-  return text.length <= maxLength ? { value: outcome.value } : { valuePart: textPart(text, 0, maxLength) };
+function structuredSuccess(outcome: Extract<Outcome, { status: 'completed' }>, maxLength: number): object {
+  const { output, logs, diagnostics, scope = [] } = outcome;
+  const warnings = diagnostics.filter(({ severity, code }) => severity === 'warning' && !code.startsWith('ts'));
+  return {
+    ...structuredValue(outcome, maxLength),
+    output: textPart(output, 0, maxLength),
+    logs: textPart(logs.map(({ level, text }) => `${level}: ${text}`).join('\n'), 0, maxLength)
+      .split('\n')
+      .filter((line) => line !== ''),
+    ...(warnings.length === 0 ? {} : { warnings: warnings.map(({ message }) => message) }),
+    ...(scope.length === 0 ? {} : { inScope: scope.map(scopeText) }),
+  };
 }
 
-function structuredError(error: Extract<Outcome, { status: 'failed' }>['error']) {
-  const { code, message, line, column, toolName, hint, frame, retryable } = error;
-  return { code, message, line, column, toolName, hint, frame, retryable };
+/** The value, or the beginning of its JSON text if it is too large. */
+function structuredValue(outcome: Extract<Outcome, { status: 'completed' }>, maxLength: number): object {
+  const text = valueText(outcome);
+  if (text === undefined) return {};
+  return text.length <= maxLength ? { value: shownValue(outcome) } : { valuePart: textPart(text, 0, maxLength) };
 }
+
+function structuredError({ code, message, line, column, toolName, retryable }: ScriptError) {
+  return { code, message, line, column, toolName, retryable };
+}
+
+type ScriptError = Extract<Outcome, { status: 'failed' }>['error'];
 
 function structuredApproval({ approvalId, tool, input, rendered }: PendingApproval) {
   return { approvalId, tool, input, rendered };

@@ -1,4 +1,6 @@
 import type { Outcome } from '@toolscript/core';
+import { ScriptSessions } from './sessions.js';
+import type { OfferedRules } from './suggested-rule.js';
 
 const MAX_SCRIPTS = 50;
 
@@ -15,12 +17,27 @@ interface PastScript {
   readonly operations: readonly { readonly tool: string; readonly status: string }[];
 }
 
+/** A script that runs as a task of the protocol. */
+export interface ScriptTask {
+  readonly createdAt: Date;
+  changedAt: Date;
+  /** The time of the change by the monotonic clock. */
+  changedAtMs: number;
+  status: 'working' | 'input_required' | 'completed' | 'cancelled';
+  /** The approvals that the user has been asked about. */
+  readonly answered: Set<string>;
+}
+
 /** The last scripts of one owner, with the newest script last. */
 export class PastScripts {
+  readonly sessions = new ScriptSessions();
   readonly #scripts = new Map<string, PastScript>();
   /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
   readonly #outcomes = new Map<string, Outcome>();
   readonly #resumedScripts = new Map<string, Promise<Outcome>>();
+  readonly #tasks = new Map<string, ScriptTask>();
+  /** The rules that open questions offer, by script. */
+  readonly #offered = new Map<string, OfferedRules>();
   /** The scripts whose calls got no answer. */
   readonly #unanswered = new Set<string>();
 
@@ -28,6 +45,7 @@ export class PastScripts {
   add(outcome: Outcome, code?: string): void {
     const { scriptId, status, operations, error } = outcome;
     if (error?.code === 'ScriptNotFoundError') return;
+    this.sessions.note(outcome);
     const known = this.#scripts.get(scriptId);
     this.#scripts.delete(scriptId);
     this.#scripts.set(scriptId, {
@@ -57,6 +75,20 @@ export class PastScripts {
     return resumed;
   }
 
+  /** Notes the rules that the questions of a script offer. The newest ones count. */
+  offer(scriptId: string, rules: OfferedRules): void {
+    if (rules.size > 0) this.#offered.set(scriptId, rules);
+    const [oldest] = this.#offered.keys();
+    if (this.#offered.size > MAX_SCRIPTS) this.#offered.delete(oldest!);
+  }
+
+  /** Returns the rules that the questions of a script offered, once. */
+  takeOffered(scriptId: string): OfferedRules {
+    const rules = this.#offered.get(scriptId) ?? new Map();
+    this.#offered.delete(scriptId);
+    return rules;
+  }
+
   /** Notes that the call of a script got no answer. The newest ones count. */
   addUnanswered(scriptId: string): void {
     this.#unanswered.add(scriptId);
@@ -74,6 +106,24 @@ export class PastScripts {
   /** The outcome of a script that has ended in this gateway. */
   endedOutcome(scriptId: string): Outcome | undefined {
     return this.#outcomes.get(scriptId);
+  }
+
+  /** The task of a script, which begins with the first request about it. */
+  task(scriptId: string): ScriptTask {
+    const known = this.#tasks.get(scriptId);
+    if (known !== undefined) return known;
+    const now = new Date();
+    const times = { createdAt: now, changedAt: now, changedAtMs: performance.now() };
+    const task: ScriptTask = { ...times, status: 'working', answered: new Set() };
+    this.#tasks.set(scriptId, task);
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > MAX_SCRIPTS) this.#tasks.delete(oldest!);
+    return task;
+  }
+
+  /** The scripts that run, or have run, as tasks. */
+  taskIds(): readonly string[] {
+    return [...this.#tasks.keys()];
   }
 
   list(): readonly PastScript[] {

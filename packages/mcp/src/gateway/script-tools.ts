@@ -1,47 +1,86 @@
 import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@modelcontextprotocol/server';
-import type { Outcome, ResumeOptions } from '@toolscript/core';
+import type { Outcome, ResumeOptions, RunScriptOptions } from '@toolscript/core';
 import { z } from 'zod';
-import { outcomeResult, ResultSchema, textPart, valueText } from './outcome-result.js';
+import { outcomeResult, textPart, valueText } from './outcome-result.js';
 import { callWaitMs, ownerOptions, runForCall, withUnanswered, type Answer } from './call-run.js';
 import { withProgress } from './progress.js';
-import type { GatewayServices, PendingState } from './services.js';
-import { userDecisions, askUser, canAskUser, type SuspendedOutcome } from './user-questions.js';
+import { offerTasks, TaskCalls } from './script-tasks.js';
+import { SHOWN_WHOLE, type GatewayServices, type PendingState } from './services.js';
+import type { OfferedRules, SuggestedRule } from './suggested-rule.js';
+import { userDecisions, askUser, mayAskUser, type SuspendedOutcome } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
+import type { TaskServer } from './task-server.js';
 
 /** A user needs longer to read a question. */
 const INSTANT_MS = 1_000;
 const UNDECIDED =
   'No user has decided about the call, and the script is not stored, so the call is denied. Use a client that shows forms, and answer the form.';
 
+const RunInputSchema = z.object({
+  code: z.string().describe('TypeScript with top-level await and return'),
+  session: z
+    .string()
+    .regex(/^[\w-]{1,64}$/u)
+    .optional()
+    .describe('A name that you choose. Scripts with the same session share their top-level variables and functions'),
+});
+
+/** The input of `run_script`, with a `session` if the scripts of the harness can share their variables. */
+function runInput({ harness }: GatewayServices): typeof RunInputSchema {
+  if (harness.scripts === 'one-program') return RunInputSchema;
+  return RunInputSchema.omit({ session: true }) as unknown as typeof RunInputSchema;
+}
+
+async function runInSession(
+  { harness, past: { sessions } }: GatewayServices,
+  code: string,
+  session: string | undefined,
+  options: RunScriptOptions,
+): Promise<Outcome> {
+  const outcome = await harness.runScript(code, { ...options, ...sessions.options(session) });
+  sessions.begin(session, outcome);
+  return outcome;
+}
+
 /**
  * Registers `run_script`, which is returned, and `resume_script`, which waits for decisions and then resumes the
  * script. Neither tool accepts a decision from a model.
  */
-export function registerScriptTools(server: McpServer, services: GatewayServices): RegisteredTool {
+export function registerScriptTools(server: TaskServer, services: GatewayServices): RegisteredTool {
+  const taskCalls = new TaskCalls();
+  // The gateway knows only what the scripts of this session have returned.
+  const origin = { userTexts: [], hasReadUntrusted: false };
   const runScript = server.registerTool(
     'run_script',
     {
+      _meta: SHOWN_WHOLE,
       description: services.instructions,
-      inputSchema: z.object({ code: z.string().describe('TypeScript with top-level await and return') }),
-      outputSchema: ResultSchema,
+      inputSchema: runInput(services),
     },
-    async ({ code }, ctx) => {
+    async ({ code, session }, ctx) => {
       const pending = ctx.mcpReq.requestState<PendingState>();
+      const own = taskCalls.servicesFor(services, ctx);
       const outcome =
         pending === undefined
-          ? await runForCall(services, ctx, (options) => services.harness.runScript(code, options))
-          : await resumeWithDecisions(services, pending, ctx);
-      return answer(server, services, ctx, outcome, code);
+          ? await runForCall(own, ctx, (options) =>
+              runInSession(services, code, session, { ...options, origin: { ...origin } }),
+            )
+          : await resumeWithDecisions(own, pending, ctx);
+      origin.hasReadUntrusted ||= outcome.untrusted === true;
+      if (!taskCalls.isTask(ctx, outcome)) return answer(server, services, ctx, outcome, code);
+      services.past.add(outcome, code);
+      return outcomeResult(services, outcome, code);
     },
   );
+  offerTasks(server, services, { runScript, taskCalls, wait: waitForScript, undecided });
   registerWaits(server, services);
   server.registerTool(
     'resume_script',
     {
+      _meta: SHOWN_WHOLE,
       description:
         "Waits until a user has decided about a suspended script, and returns the script's result. This tool decides nothing itself.",
       inputSchema: z.object({ scriptId: z.string() }),
-      outputSchema: ResultSchema,
     },
     async ({ scriptId }, ctx) => {
       const pending = ctx.mcpReq.requestState<PendingState>();
@@ -56,9 +95,15 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
     },
   );
+  registerReadValue(server, services);
+  return runScript;
+}
+
+function registerReadValue(server: McpServer, services: GatewayServices): void {
   server.registerTool(
     'read_value',
     {
+      _meta: SHOWN_WHOLE,
       description: 'Reads a part of the value of a script whose result said that the value is too large to show.',
       inputSchema: z.object({ scriptId: z.string(), offset: z.number().int().min(0).optional() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
@@ -75,7 +120,6 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       return withUnanswered(services, ctx, { content });
     },
   );
-  return runScript;
 }
 
 /** Registers `wait_script` and `cancel_script`, for scripts that run longer than a call. */
@@ -83,9 +127,9 @@ function registerWaits(server: McpServer, services: GatewayServices): void {
   server.registerTool(
     'wait_script',
     {
+      _meta: SHOWN_WHOLE,
       description: 'Waits for the result of a script that still runs.',
       inputSchema: z.object({ scriptId: z.string() }),
-      outputSchema: ResultSchema,
     },
     async ({ scriptId }, ctx) => {
       const pending = ctx.mcpReq.requestState<PendingState>();
@@ -99,9 +143,9 @@ function registerWaits(server: McpServer, services: GatewayServices): void {
   server.registerTool(
     'cancel_script',
     {
+      _meta: SHOWN_WHOLE,
       description: 'Cancels a script that still runs or waits for a decision. Returns what it has done.',
       inputSchema: z.object({ scriptId: z.string() }),
-      outputSchema: ResultSchema,
     },
     async ({ scriptId }, ctx) => {
       const { harness, principal, past } = services;
@@ -154,11 +198,14 @@ function report(text: string): CallToolResult {
  * Resumes a script with the user's decisions, which the client sends separately from the arguments of the call. Only
  * decisions about the approvals in `pending` count.
  */
-function resumeWithDecisions(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
-  const { approvals, askedAtMs } = pending;
+async function resumeWithDecisions(
+  services: GatewayServices,
+  { scriptId, approvals, askedAtMs }: PendingState,
+  ctx: ServerContext,
+): Promise<Outcome> {
   const isInstant = Date.now() - askedAtMs < (services.instantMs ?? INSTANT_MS);
-  const decisions = services.mayDecide ? userDecisions(ctx.mcpReq.inputResponses, approvals, isInstant) : {};
-  const { scriptId } = pending;
+  const asked = { approvals, offered: services.past.takeOffered(scriptId) };
+  const decisions = services.mayDecide ? await userDecisions(ctx.mcpReq.inputResponses, asked, isInstant) : {};
   return runForCall(services, ctx, (options) => services.harness.resume(scriptId, decisions, options), scriptId);
 }
 
@@ -172,9 +219,19 @@ async function answer(
   services.past.add(outcome, code);
   if (outcome.status !== 'suspended') return outcomeAnswer(services, ctx, outcome, code);
   const isAnswered = ctx.mcpReq.inputResponses !== undefined && wasAskedBefore(ctx, outcome);
-  // defence: mcp-callers-decide-by-scope
-  const mayAsk = services.mayDecide && canAskUser(server, ctx);
-  if (mayAsk && !isAnswered) return askUser(outcome, await mintState(services, outcome, ctx));
+  if (mayAskUser(services, server, ctx) && !isAnswered)
+    return askUser(outcome, offerRules(services, outcome), await mintState(services, outcome, ctx));
+  return undecided(server, services, ctx, outcome, code);
+}
+
+/** The result of a script about which no user decides now. */
+async function undecided(
+  server: McpServer,
+  services: GatewayServices,
+  ctx: ServerContext,
+  outcome: SuspendedOutcome,
+  code?: string,
+): Promise<Answer> {
   if (services.harness.hasStore) return outcomeAnswer(services, ctx, outcome, code, resumeAdvice(services, outcome));
   const denied = Object.fromEntries(
     outcome.pendingApprovals.map(({ approvalId }) => [approvalId, { decision: 'deny', note: UNDECIDED } as const]),
@@ -191,6 +248,23 @@ async function answer(
     ),
     code,
   );
+}
+
+/** The rules that the user may choose. */
+function offerRules(
+  { mayRemember = false, suggestRule, past }: GatewayServices,
+  { scriptId, pendingApprovals }: SuspendedOutcome,
+): OfferedRules {
+  // defence: mcp-rules-of-administrators
+  const calls = mayRemember ? pendingApprovals : [];
+  const offered = new Map(
+    calls.flatMap((call): [string, SuggestedRule][] => {
+      const rule = suggestRule?.(call);
+      return rule === undefined ? [] : [[call.approvalId, rule]];
+    }),
+  );
+  past.offer(scriptId, offered);
+  return offered;
 }
 
 /** Whether the user was already asked about all of these calls and has not decided. Asking again would loop. */

@@ -1,7 +1,8 @@
 import type { RequestStateCodec } from '@modelcontextprotocol/server';
-import type { Harness, ImagePart } from '@toolscript/core';
+import type { ApprovalRequest, Harness, ImagePart } from '@toolscript/core';
 import type { GatewayCaller } from './caller.js';
 import type { PastScripts } from './past-scripts.js';
+import type { SuggestedRule } from './suggested-rule.js';
 
 export interface GatewayOptions {
   /** Runs the scripts of clients. Its owner closes it. */
@@ -15,6 +16,11 @@ export interface GatewayOptions {
    * user receive this text. Only for a harness with a store.
    */
   readonly howToDecide?: ((scriptId: string) => string) | undefined;
+  /**
+   * Returns the rule that a user may choose instead of one approval; undefined if no rule can express the call. Default:
+   * the question offers no rule.
+   */
+  readonly suggestRule?: ((call: ApprovalRequest) => SuggestedRule | undefined) | undefined;
   /**
    * Maximum time that `resume_script` waits for a decision before it reports that there is none yet, in ms. Default 45
    * 000.
@@ -67,9 +73,12 @@ export interface PendingState {
 }
 
 /** The services that the handlers for one caller share. */
-export interface GatewayServices extends GatewayOptions, Pick<GatewayCaller, 'mayRun' | 'mayDecide'> {
+export interface GatewayServices extends GatewayOptions, Pick<GatewayCaller, 'mayRun' | 'mayDecide' | 'mayRemember'> {
   readonly state: RequestStateCodec<PendingState>;
   readonly past: PastScripts;
   /** The description of `run_script`: clients cache it. */
   readonly instructions: string;
 }
+
+/** Claude Code shows its model only the names of a server's tools, unless each tool asks to be shown whole. */
+export const SHOWN_WHOLE = { 'anthropic/alwaysLoad': true };

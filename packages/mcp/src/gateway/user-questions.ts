@@ -8,37 +8,68 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Decision, Decisions, Outcome } from '@toolscript/core';
+import { oneLine, thrownMessage } from '../connection/readable.js';
+import type { GatewayCaller } from './caller.js';
+import type { OfferedRules, SuggestedRule } from './suggested-rule.js';
 
 export type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
 
-/** Whether the client can show a form to its user. In the newest protocol, each request states this capability. */
-export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolean {
+/** The capabilities of the client. In the newest protocol, each request states them. */
+export function clientCapabilities(server: McpServer, { mcpReq }: ServerContext): ClientCapabilities | undefined {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
-  const elicitation = (declared ?? server.server.getClientCapabilities())?.elicitation;
+  return declared ?? server.server.getClientCapabilities();
+}
+
+/** Whether the caller may decide, and its client can ask its user. */
+export function mayAskUser({ mayDecide }: Pick<GatewayCaller, 'mayDecide'>, server: McpServer, ctx: ServerContext) {
+  // defence: mcp-callers-decide-by-scope
+  return mayDecide && canAskUser(server, ctx);
+}
+
+/** Whether the client can show a form to its user. */
+function canAskUser(server: McpServer, ctx: ServerContext): boolean {
+  const elicitation = clientCapabilities(server, ctx)?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Asks the user with one form for each pending call. Each form shows the rendered call of the approval. */
-export function askUser({ pendingApprovals }: SuspendedOutcome, requestState: string): InputRequiredResult {
-  const entries = pendingApprovals.map(({ approvalId, rendered }) => [
-    approvalId,
-    inputRequired.elicit({
-      message: rendered,
-      requestedSchema: {
-        type: 'object',
-        properties: {
-          decision: { type: 'string', title: 'Decision', enum: Object.keys(DECISIONS) },
-          note: { type: 'string', title: 'Note for the script' },
-        },
-        required: ['decision'],
-      },
-    }),
+/** Asks the user with one form for each pending call. */
+export function askUser(
+  { pendingApprovals }: SuspendedOutcome,
+  offered: OfferedRules,
+  requestState: string,
+): InputRequiredResult {
+  const entries = pendingApprovals.map((pending) => [
+    pending.approvalId,
+    inputRequired.elicit(decisionForm(pending, offered.get(pending.approvalId))),
   ]);
   return inputRequired({ inputRequests: Object.fromEntries(entries) as never, requestState });
 }
 
+/** The form for one pending call. It shows the rendered call of the approval. */
+export function decisionForm({ rendered }: SuspendedOutcome['pendingApprovals'][number], rule?: SuggestedRule) {
+  return {
+    message: rendered,
+    requestedSchema: {
+      type: 'object' as const,
+      properties: {
+        decision: { type: 'string' as const, title: 'Decision', enum: choices(rule) },
+        note: { type: 'string' as const, title: 'Note for the script' },
+      },
+      required: ['decision'],
+    },
+  };
+}
+
 /** The choices of the form. */
+function choices(rule: SuggestedRule | undefined): string[] {
+  return [...Object.keys(DECISIONS), ...(rule === undefined ? [] : [always(rule)])];
+}
+
+const MAX_COVERS = 300;
+
+const always = ({ covers }: SuggestedRule) => `always approve ${oneLine(covers, MAX_COVERS)}`;
+
 const DECISIONS = {
   approve: { decision: 'approve' },
   deny: { decision: 'deny' },
@@ -47,27 +78,47 @@ const DECISIONS = {
 
 /**
  * The user's decisions, by approval id. Dismissed or invalid answers decide nothing. `isInstant`: the answer came faster
- * than a user can read; a client without a user declines at once, and such an answer decides nothing either.
+ * than a user can read; a client without a user declines at once, and such an answer decides nothing either. Stores the
+ * rules that the user chose.
  */
-export function userDecisions(
+export async function userDecisions(
   responses: Readonly<Record<string, unknown>> | undefined,
-  approvals: readonly string[],
+  { approvals, offered }: { readonly approvals: readonly string[]; readonly offered: OfferedRules },
   isInstant: boolean,
-): Decisions {
-  const decided = approvals.flatMap((approvalId): [string, Decision][] => {
-    const decision = elicitedDecision(inputResponse(responses, approvalId), isInstant);
-    return decision === undefined ? [] : [[approvalId, decision]];
-  });
-  return Object.fromEntries(decided);
+): Promise<Decisions> {
+  const decisions: Record<string, Decision> = {};
+  for (const approvalId of approvals) {
+    const decision = await elicitedDecision(inputResponse(responses, approvalId), offered.get(approvalId), isInstant);
+    if (decision !== undefined) decisions[approvalId] = decision;
+  }
+  return decisions;
 }
 
-function elicitedDecision(view: ReturnType<typeof inputResponse>, isInstant: boolean): Decision | undefined {
+async function elicitedDecision(
+  view: ReturnType<typeof inputResponse>,
+  rule: SuggestedRule | undefined,
+  isInstant: boolean,
+): Promise<Decision | undefined> {
   if (view.kind !== 'elicit' || view.action === 'cancel') return undefined;
   if (view.action === 'decline') return isInstant ? undefined : 'deny';
   const { decision, note } = view.content ?? {};
+  if (rule !== undefined && decision === always(rule)) return remembered(rule);
   // defence: mcp-only-users-decide
   const isDecision = typeof decision === 'string' && Object.hasOwn(DECISIONS, decision);
   if (!isDecision) return undefined;
   const chosen = DECISIONS[decision as keyof typeof DECISIONS];
   return typeof note === 'string' && note !== '' ? { ...chosen, note } : chosen;
+}
+
+/** Stores the rule. If that fails, only this call is approved. */
+async function remembered(rule: SuggestedRule): Promise<Decision> {
+  try {
+    await rule.add();
+    return { decision: 'approve', remember: 'workspace' };
+  } catch (error) {
+    return {
+      decision: 'approve',
+      note: `The rule for later calls could not be stored, so they ask again: ${oneLine(thrownMessage(error), 300)}`,
+    };
+  }
 }

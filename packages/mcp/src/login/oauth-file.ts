@@ -26,6 +26,12 @@ export interface OAuthFileOptions {
   readonly onRedirect: (server: string, page: URL) => void | Promise<void>;
   /** Discards the stored login of a server at first use. Default false. */
   readonly startsOver?: boolean | undefined;
+  /**
+   * The address of a document that describes this program to login services, with https. A login service that accepts
+   * such addresses needs no registration. The document has the `redirectUrl`. Default: every login service registers
+   * this program.
+   */
+  readonly clientMetadataUrl?: string | undefined;
   /** The name of this program on the login page. Default 'Toolscript'. */
   readonly clientName?: string | undefined;
 }
@@ -80,6 +86,7 @@ function openFile(path: string): PrivateJsonFile<typeof FileSchema> {
 
 class FileLogin implements LoginProvider {
   readonly redirectUrl: string;
+  readonly clientMetadataUrl?: string;
   readonly clientMetadata: OAuthClientMetadata;
   readonly #name: string;
   readonly #server: string;
@@ -91,7 +98,7 @@ class FileLogin implements LoginProvider {
 
   constructor(
     server: ServerToStart,
-    { redirectUrl, onRedirect, startsOver = false, clientName = 'Toolscript' }: OAuthFileOptions,
+    { redirectUrl, onRedirect, startsOver = false, clientMetadataUrl, clientName = 'Toolscript' }: OAuthFileOptions,
     file: PrivateJsonFile<typeof FileSchema>,
   ) {
     this.#name = server.name;
@@ -102,6 +109,7 @@ class FileLogin implements LoginProvider {
     this.#ready = startsOver ? this.#update(() => ({})) : Promise.resolve();
     this.#ready.catch(() => {});
     this.redirectUrl = redirectUrl;
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
     this.clientMetadata = {
       client_name: clientName,
       redirect_uris: [redirectUrl],

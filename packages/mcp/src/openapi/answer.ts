@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ToolCallError } from '@toolscript/core';
-import { jsonTextProblem } from '@toolscript/core/internal';
+import { jsonTextProblem, MESSAGE_LIMITS } from '@toolscript/core/internal';
 import { parseLossless } from '../connection/lossless-json.js';
-import { MESSAGE_LIMITS } from '../connection/limited-answer.js';
 import { plainLines, thrownMessage } from '../connection/readable.js';
 import type { ApiAnswer } from './api-fetch.js';
 

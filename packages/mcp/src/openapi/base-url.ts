@@ -1,15 +1,13 @@
-import { isRecord } from '@toolscript/core/internal';
-import type { OpenApiTransport } from '../configuration/server-config.js';
+import { isRecord } from '@toolscript/core/internal-data';
 import { oneLine } from '../connection/readable.js';
 import { unusable, type ApiDocument } from './document.js';
 
 /**
  * The address of the API. The user names its origin, with `baseUrl` or with the address of the document: a document
- * alone never decides where requests and credentials go. Throws a ConnectError if the user has to name it.
+ * alone never decides where requests and credentials go. `from`: the address of the document. Throws a ConnectError if the user has to name it.
  */
-export function apiBase({ content }: ApiDocument, { document, baseUrl }: OpenApiTransport): URL {
-  if (baseUrl !== undefined) return baseUrl;
-  const from = typeof document === 'string' ? undefined : document.href;
+export function apiBase({ content }: ApiDocument, from: string | undefined, baseUrl: string | undefined): URL {
+  if (baseUrl !== undefined) return new URL(baseUrl);
   const servers = serverUrls(content['servers']);
   const usable = servers.filter((server) => URL.canParse(server, from)).map((server) => new URL(server, from));
   // defence: openapi-servers-are-named-by-the-user

@@ -1,11 +1,10 @@
 import { open } from 'node:fs/promises';
-import { isRecord, jsonTextProblem } from '@toolscript/core/internal';
+import { isRecord, jsonTextProblem } from '@toolscript/core/internal-data';
 import { upgrade } from '@scalar/openapi-upgrader';
-import { ConnectError } from '../connection/open-client.js';
+import { ConnectError } from '../connection/connect-error.js';
 import { oneLine, thrownMessage } from '../connection/readable.js';
+import { MAX_DOCUMENT_BYTES } from './document-limits.js';
 
-/** Maximum bytes of a document. The largest public ones have about 15 MB. */
-export const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 /** Maximum characters of a YAML document, whose parser takes about a second for each million. */
 const MAX_YAML_LENGTH = 4_000_000;
 const DOCUMENT_LIMITS = { levels: 200, values: 3_000_000 };
@@ -43,6 +42,17 @@ export async function parseDocument(text: string): Promise<ApiDocument> {
   const version = isRecord(content) ? documentVersion(content) : undefined;
   if (version === undefined) throw unusable('it is not a document of OpenAPI 3 or Swagger 2.0');
   return { content: upgraded(content as Record<string, unknown>), version };
+}
+
+/** The title and the version of an API, as its document has them. */
+export interface DocumentInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
+export function documentInfo({ content }: ApiDocument): DocumentInfo {
+  const { title, version } = isRecord(content['info']) ? content['info'] : ({} as Record<string, unknown>);
+  return { name: oneLine(String(title ?? 'API'), 100), version: oneLine(String(version ?? ''), 50) };
 }
 
 /** A document that cannot be used until its user or author has changed it. The message ends a sentence about it. */

@@ -1,65 +1,53 @@
 import { ToolCallError } from '@toolscript/core';
 import type { OpenApiTransport, ServerConfig } from '../configuration/server-config.js';
-import { Backoff } from '../connection/backoff.js';
-import type {
-  ConnectionListener,
-  ConnectionOptions,
-  ConnectionState,
-  ToolConnection,
-} from '../connection/connection.js';
-import { ConnectError } from '../connection/open-client.js';
-import { thrownMessage } from '../connection/readable.js';
+import { callProblem } from '../connection/call-problem.js';
+import type { ConnectionListener, ConnectionOptions, ToolConnection } from '../connection/connection.js';
+import { Reconnection, type ConnectionState } from '../connection/reconnection.js';
 import type { OpenApi } from './open-api.js';
-
-const NOT_CONNECTED = { reason: 'not-connected' };
 
 /** The API of an OpenAPI document, as a connection. The code that reads documents is loaded with the first one. */
 export class OpenApiConnection implements ToolConnection {
   readonly client = undefined;
+  readonly supports: readonly string[] = [];
   readonly #config: ServerConfig<OpenApiTransport>;
   readonly #options: ConnectionOptions;
-  readonly #listener: ConnectionListener;
-  readonly #backoff: Backoff;
-  readonly #closing = new AbortController();
-  #state: ConnectionState = 'idle';
-  #problem: string | undefined;
-  #api: OpenApi | undefined;
-  #opening: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  readonly #reconnection: Reconnection<OpenApi>;
 
   constructor(config: ServerConfig<OpenApiTransport>, options: ConnectionOptions, listener: ConnectionListener) {
     this.#config = config;
     this.#options = options;
-    this.#listener = listener;
-    this.#backoff = new Backoff(options.reconnect);
+    this.#reconnection = new Reconnection({
+      name: config.name,
+      reconnect: options.reconnect,
+      open: (signal) => this.#openApi(signal),
+      prepare: ({ items, skipped, notes, incomplete }) => listener.onTools({ items, skipped, notes, incomplete }),
+      end: () => Promise.resolve(),
+      onState: (state, problem) => listener.onState(state, problem),
+    });
   }
 
   get state(): ConnectionState {
-    return this.#state;
+    return this.#reconnection.state;
   }
 
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#reconnection.problem;
   }
 
   get version(): OpenApi['info'] | undefined {
-    return this.#api?.info;
+    return this.#reconnection.opened?.info;
   }
 
   get protocolVersion(): string | undefined {
-    return this.#api?.format;
+    return this.#reconnection.opened?.format;
   }
 
   start(): Promise<void> {
-    if (this.#api !== undefined || this.#state === 'closed') return Promise.resolve();
-    clearTimeout(this.#retry);
-    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    return this.#opening;
+    return this.#reconnection.start();
   }
 
-  async reconnect(): Promise<void> {
-    this.#backoff.reset();
-    await this.start();
+  reconnect(): Promise<void> {
+    return this.#reconnection.restart();
   }
 
   async callTool(
@@ -67,9 +55,11 @@ export class OpenApiConnection implements ToolConnection {
     input: Record<string, unknown>,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<unknown> {
-    await this.start();
-    if (this.#api === undefined) throw new ToolCallError('ToolExecutionError', this.#problem ?? '', NOT_CONNECTED);
-    return this.#api.call(name, input, { timeoutMs: this.#options.callTimeoutMs, signal });
+    const { callTimeoutMs: timeoutMs } = this.#options;
+    const api = await this.#reconnection.open().catch((error: unknown) => {
+      throw callProblem(this.#config.name, error, timeoutMs);
+    });
+    return api.call(name, input, { timeoutMs, signal });
   }
 
   read(): Promise<never> {
@@ -80,38 +70,14 @@ export class OpenApiConnection implements ToolConnection {
     return Promise.reject(this.#withoutResources());
   }
 
-  async close(): Promise<void> {
-    this.#setState('closed', undefined);
-    this.#closing.abort();
-    clearTimeout(this.#retry);
-    await this.#opening;
+  close(): Promise<void> {
+    return this.#reconnection.close();
   }
 
-  async #open(): Promise<void> {
-    this.#setState('connecting', this.#problem);
-    const { connectTimeoutMs: timeoutMs } = this.#options;
-    try {
-      const { openApi } = await import('./open-api.js');
-      const { name, transport } = this.#config;
-      const api = await openApi(name, transport, { timeoutMs, signal: this.#closing.signal });
-      this.#api = api;
-      const { items, skipped, notes, incomplete } = api;
-      await this.#listener.onTools({ items, skipped, notes, incomplete });
-      this.#setState('connected', undefined);
-    } catch (error) {
-      this.#api = undefined;
-      const delayMs = error instanceof ConnectError && error.needsUser ? undefined : this.#backoff.next();
-      this.#setState(delayMs === undefined ? 'failed' : 'waiting', thrownMessage(error));
-      if (delayMs !== undefined && !this.#closing.signal.aborted)
-        this.#retry = setTimeout(() => void this.start(), delayMs).unref();
-    }
-  }
-
-  #setState(state: ConnectionState, problem: string | undefined): void {
-    if (this.#state === 'closed') return;
-    this.#state = state;
-    this.#problem = problem;
-    this.#listener.onState(state, problem);
+  async #openApi(signal: AbortSignal): Promise<OpenApi> {
+    const { openApi } = await import('./open-api.js');
+    const { name, transport } = this.#config;
+    return openApi(name, transport, { timeoutMs: this.#options.connectTimeoutMs, signal });
   }
 
   #withoutResources(): ToolCallError {

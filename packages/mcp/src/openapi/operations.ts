@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal-data';
 import { oneLine, thrownMessage } from '../connection/readable.js';
 import type { SkippedTool, ToolNotes } from '../tools/definition.js';
 import type { ApiDocument } from './document.js';

@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal-data';
 import { oneLine } from '../connection/readable.js';
 import type { BodyPlan } from './request-body.js';
 import type { DocumentSchemas } from './schemas.js';

@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal-data';
 import type { DocumentSchemas } from './schemas.js';
 
 /** How arguments become the body of a request. */

@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal-data';
 import type { DocumentSchemas } from './schemas.js';
 
 const SUCCESS = /^2(?:\d\d|XX)$/iu;

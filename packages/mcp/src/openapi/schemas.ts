@@ -1,4 +1,4 @@
-import { isRecord } from '@toolscript/core/internal';
+import { isRecord } from '@toolscript/core/internal-data';
 import { oneLine } from '../connection/readable.js';
 import { SCHEMA_DATA, SCHEMA_MAPS } from '../tools/readable-schema.js';
 

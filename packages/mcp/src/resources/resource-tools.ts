@@ -1,4 +1,5 @@
 import { defineTool, ToolCallError, type Tool } from '@toolscript/core';
+import { limitedSignal } from '@toolscript/core/internal';
 import { z } from 'zod';
 import { resourceContents } from '../tools/content-block.js';
 import type { McpServer } from '../servers/mcp-server.js';
@@ -38,6 +39,7 @@ export function resourceTools(servers: Servers): Tool[] {
       member: 'resourceTemplates',
     }),
     readTool(servers),
+    watchTool(servers),
   ];
 }
 
@@ -99,6 +101,41 @@ function readTool(servers: Servers): Tool {
       const parts = contents.map((part) => resourceContents(part) as Record<string, unknown>);
       const content = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n');
       return { contents: parts, content, success: true as const };
+    },
+  });
+}
+
+const MAX_WATCH_SECONDS = 600;
+
+function watchTool(servers: Servers): Tool {
+  return defineTool({
+    name: 'watchMcpResource',
+    description:
+      'Waits until a resource of an MCP server has another version than "after". Without "after", returns the version at once: first watch, then read, then wait, so that no change is missed.',
+    input: z.object({
+      server: z.string(),
+      uri: z.string(),
+      after: z.number().int().optional().describe('version of the previous result'),
+      seconds: z.number().min(1).max(MAX_WATCH_SECONDS).optional().describe('maximum time to wait; default: 60'),
+    }),
+    output: z.object({
+      version: z.number().int(),
+      changed: z.boolean().describe('false after the maximum time'),
+      content: z.string(),
+      success: z.literal(true),
+    }),
+    effect: 'read',
+    approval: 'policy',
+    permissions: ({ server, uri }) => [`mcp-resource:${server} ${uri}`],
+    async execute({ server, uri, after, seconds = 60 }, { signal }) {
+      const { resources } = find(servers, server);
+      const limited = limitedSignal(seconds * 1_000, signal);
+      const version = await resources.version(uri, after, limited).catch((error: unknown) => {
+        if (limited.aborted && !signal.aborted && after !== undefined) return after;
+        throw error;
+      });
+      const changed = version !== after;
+      return { version, changed, content: changed ? 'changed' : 'unchanged', success: true as const };
     },
   });
 }

@@ -12,10 +12,12 @@ import { finishLogin } from '../login/finish-login.js';
 import { OpenApiConnection } from '../openapi/openapi-connection.js';
 import { readDefinitions, type SkippedTool, type ToolDefinition, type ToolNotes } from '../tools/definition.js';
 import type { ImageCache } from '../tools/image-cache.js';
+import { ResourceWatch } from '../resources/resource-watch.js';
 import { serverTools } from '../tools/server-tools.js';
 import { TrustReview, type TrustOptions, type UntrustedTool } from '../trust/review.js';
 import type { CatalogueStore } from './catalogue.js';
 import type { McpEvent, McpServerStatus } from './options.js';
+import { ServerShapes, type ShapeStore } from './result-shapes.js';
 
 export interface McpServerOptions {
   readonly namespace: string;
@@ -23,6 +25,9 @@ export interface McpServerOptions {
   readonly trust: TrustOptions;
   readonly images: ImageCache;
   readonly catalogue: CatalogueStore | undefined;
+  readonly resultShapes: ShapeStore | undefined;
+  /** See `McpOptions`. */
+  readonly flow: 'destinations' | undefined;
   readonly emit: (event: McpEvent) => void;
   /** Called when the tools for scripts have changed. */
   readonly onTools: () => void;
@@ -34,9 +39,11 @@ const MAX_LOG_TEXT = 500;
 export class McpServer {
   readonly name: string;
   readonly connection: ToolConnection;
+  readonly resources: ResourceWatch;
   readonly #config: ServerConfig;
   readonly #options: McpServerOptions;
   readonly #review: TrustReview;
+  readonly #shapes: ServerShapes;
   #offeredTools: readonly ToolDefinition[] = [];
   #listing: { skipped: readonly SkippedTool[]; notes: readonly ToolNotes[]; incomplete: string | undefined } = {
     skipped: [],
@@ -46,20 +53,31 @@ export class McpServer {
   #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
   #storing: Promise<void> | undefined;
-  #madeTools: ReturnType<typeof serverTools> = { tools: [], skipped: [], notes: [] };
+  #madeTools: Awaited<ReturnType<typeof serverTools>> = { tools: [], skipped: [], notes: [] };
+  /** The definitions of the newest publication. */
+  #publishing: readonly ToolDefinition[] = [];
 
   constructor(config: ServerConfig, options: McpServerOptions) {
     this.name = config.name;
     this.#config = config;
     this.#options = options;
     this.#review = new TrustReview(config, options.trust);
+    this.#shapes = new ServerShapes({
+      server: config,
+      store: options.resultShapes,
+      onProblem: (error) => this.#log(error),
+    });
+    this.resources = new ResourceWatch(config.name, () => this.connection);
     this.connection = connectionTo(config, options.connection, {
       onTools: async (listed) => {
         await this.#take(listed);
         this.#storing = this.#store(listed);
       },
-      onState: (state, problem) =>
-        options.emit({ type: 'state', server: config.name, state, ...(problem === undefined ? {} : { problem }) }),
+      onState: (state, problem) => {
+        if (state !== 'connected') this.resources.lost();
+        options.emit({ type: 'state', server: config.name, state, ...(problem === undefined ? {} : { problem }) });
+      },
+      onResource: (uri) => this.resources.changed(uri),
       onLog: (level, text) => options.emit({ type: 'log', server: config.name, level, text }),
     });
   }
@@ -86,10 +104,10 @@ export class McpServer {
     await this.connection.reconnect();
   }
 
-  /** Ends the connection. Resolves when the tools of the server are stored. */
+  /** Ends the connection. Resolves when the tools of the server, and what their results look like, are stored. */
   async close(): Promise<void> {
     await this.connection.close();
-    await this.#storing;
+    await Promise.all([this.#storing, this.#shapes.stored()]);
   }
 
   /** Trusts tools that were held back, if they have not changed since the user saw them. */
@@ -99,7 +117,7 @@ export class McpServer {
   }
 
   status(): McpServerStatus {
-    const { state, problem, version, protocolVersion } = this.connection;
+    const { state, problem, version, protocolVersion, supports } = this.connection;
     return {
       name: this.name,
       namespace: this.#options.namespace,
@@ -107,6 +125,7 @@ export class McpServer {
       problem,
       version: version && { name: version.name, version: version.version },
       protocolVersion,
+      supports: supports.map((name) => oneLine(name, MAX_LOG_TEXT)),
       tools: this.tools.map(({ name }) => name),
       skipped: [...this.#listing.skipped, ...this.#madeTools.skipped],
       notes: [...this.#listing.notes, ...this.#madeTools.notes],
@@ -125,7 +144,8 @@ export class McpServer {
   }
 
   async #take({ items, incomplete, skipped: unread = [], notes = [], hasResources }: ListedTools): Promise<void> {
-    const { tools, skipped } = readDefinitions(items);
+    await this.#shapes.load();
+    const { tools, skipped } = await readDefinitions(items);
     this.#hasResources ||= hasResources === true;
     this.#offeredTools = tools;
     this.#listing = { skipped: [...unread, ...skipped], notes, incomplete };
@@ -136,20 +156,26 @@ export class McpServer {
   async #offer(): Promise<void> {
     const offered = this.#offeredTools;
     const reviewed = await this.#review.review(offered);
-    this.#publish(reviewed.trusted, reviewed.untrusted);
+    await this.#publish(reviewed.trusted, reviewed.untrusted);
     if (reviewed.untrusted.length === 0 || !(await this.#review.ask(reviewed))) return;
     await this.#review.accept(offered, reviewed.untrusted);
-    this.#publish(offered, []);
+    await this.#publish(offered, []);
   }
 
-  #publish(trusted: readonly ToolDefinition[], untrusted: readonly UntrustedTool[]): void {
-    this.#untrustedTools = untrusted;
-    this.#madeTools = serverTools(trusted, {
+  async #publish(trusted: readonly ToolDefinition[], untrusted: readonly UntrustedTool[]): Promise<void> {
+    this.#publishing = trusted;
+    const made = await serverTools(trusted, {
       config: this.#config,
       namespace: this.#options.namespace,
       call: (definition, input, options) => this.connection.callTool(definition, input, options),
       images: this.#options.images,
+      shapes: (definition) => this.#shapes.of(definition),
+      flow: this.#options.flow,
     });
+    // A newer publication has begun meanwhile.
+    if (this.#publishing !== trusted) return;
+    this.#untrustedTools = untrusted;
+    this.#madeTools = made;
     const { emit, onTools } = this.#options;
     onTools();
     if (untrusted.length > 0) emit({ type: 'untrusted', server: this.name, tools: untrusted });

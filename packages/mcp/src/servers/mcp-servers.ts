@@ -3,6 +3,7 @@ import { ToolscriptUsageError, type Harness, type ImagePart, type Tool } from '@
 import { readMcpConfig, type FailedConfig, type ServerConfig } from '../configuration/server-config.js';
 import { thrownMessage } from '../connection/readable.js';
 import { IDENTITY } from '../identity.js';
+import { credentialsProvider } from '../login/client-credentials.js';
 import { resourceTools } from '../resources/resource-tools.js';
 import { ImageCache } from '../tools/image-cache.js';
 import { scriptNames } from '../tools/script-names.js';
@@ -45,6 +46,16 @@ export interface McpServers {
    * the requested login.
    */
   finishLogin(server: string, address: string | URL): Promise<void>;
+  /**
+   * Resolves with the version of a resource when it is not `after`; without `after`, as soon as changes of the resource
+   * are announced: first watch, then read, then wait, so that no change is missed. Rejects when the signal aborts, or
+   * if the server does not announce changes. When a connection is lost, its resources count as changed.
+   */
+  watchResource(
+    server: string,
+    uri: string,
+    options: { readonly after?: number | undefined; readonly signal: AbortSignal },
+  ): Promise<number>;
   /** Reconnects a failed server at once. Resolves even if the connection fails; see `status`. */
   reconnect(server: string): Promise<void>;
   /**
@@ -99,6 +110,8 @@ class ConnectedServers implements McpServers {
           trust,
           images: this.#images,
           catalogue: options.catalogue,
+          resultShapes: options.resultShapes,
+          flow: options.flow,
           emit: (event) => this.#emit(event),
           onTools: () => this.#toolsChanged(config.name),
         }),
@@ -147,6 +160,14 @@ class ConnectedServers implements McpServers {
 
   notices(): readonly string[] {
     return serverNotices(this.status(), this.#options.howToTrust);
+  }
+
+  async watchResource(
+    server: string,
+    uri: string,
+    { after, signal }: { readonly after?: number | undefined; readonly signal: AbortSignal },
+  ): Promise<number> {
+    return this.#find(server).resources.version(uri, after, signal);
   }
 
   async trust(server: string, tools: readonly UntrustedTool[]): Promise<void> {
@@ -234,9 +255,10 @@ function connectionOptions(config: ServerConfig, options: McpOptions) {
     handlers: {
       ...(onElicitation === undefined ? {} : { onElicitation }),
       ...(onSampling === undefined ? {} : { onSampling }),
-      ...(roots === undefined ? {} : { roots }),
+      // defence: mcp-folders-are-shared-by-choice
+      ...(roots === undefined || !config.roots ? {} : { roots }),
     },
-    authProvider: options.authProvider?.(config),
+    authProvider: credentialsProvider(config) ?? options.authProvider?.(config),
     clientInfo,
     howToLogIn: options.howToLogIn?.(config.name),
     connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -253,6 +275,7 @@ function failedServerStatus({ name, problem }: FailedConfig): McpServerStatus {
     problem,
     version: undefined,
     protocolVersion: undefined,
+    supports: [],
     tools: [],
     skipped: [],
     notes: [],

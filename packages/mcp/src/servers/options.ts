@@ -2,11 +2,12 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { ServerToStart } from '../configuration/server-config.js';
 import type { InboundHandlers } from '../connection/inbound.js';
 import type { ReconnectOptions } from '../connection/backoff.js';
-import type { ConnectionState } from '../connection/connection.js';
+import type { ConnectionState } from '../connection/reconnection.js';
 import type { SkippedTool, ToolNotes } from '../tools/definition.js';
 import type { TrustRequest, UntrustedTool } from '../trust/review.js';
 import type { TrustStore } from '../trust/trust-store.js';
 import type { CatalogueStore } from './catalogue.js';
+import type { ShapeStore } from './result-shapes.js';
 
 /** All options may be omitted. */
 export interface McpOptions extends InboundHandlers {
@@ -30,8 +31,8 @@ export interface McpOptions extends InboundHandlers {
    */
   readonly onTrust?: ((request: TrustRequest) => boolean | Promise<boolean>) | undefined;
   /**
-   * Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has resources. Default
-   * true.
+   * Offers `listMcpResources`, `listMcpResourceTemplates`, `readMcpResource` and `watchMcpResource` if a server has
+   * resources. Default true.
    */
   readonly resources?: boolean | undefined;
   /**
@@ -44,6 +45,16 @@ export interface McpOptions extends InboundHandlers {
    * starts when one of them is called, or with `McpServers.ready`. Default: every server starts at once.
    */
   readonly catalogue?: CatalogueStore | undefined;
+  /**
+   * Stores what results look like of tools that declare no type for them: `fileShapes(…)`. Default: in memory, for the
+   * life of the servers.
+   */
+  readonly resultShapes?: ShapeStore | undefined;
+  /**
+   * `destinations`: arguments such as `to`, `url` and `path` of tools with effects need the decision of a user if
+   * untrusted text may have chosen them; see `guardDestinations` of `@toolscript/core`. Default: no argument is guarded.
+   */
+  readonly flow?: 'destinations' | undefined;
   /** Ends the connections when the signal aborts, even while they are being opened. */
   readonly signal?: AbortSignal | undefined;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */
@@ -90,6 +101,8 @@ export interface McpServerStatus {
   readonly problem: string | undefined;
   readonly version: { readonly name: string; readonly version: string } | undefined;
   readonly protocolVersion: string | undefined;
+  /** The features of the connected server besides tools: `tasks`, `resources`, `prompts`, or the name of an extension. */
+  readonly supports: readonly string[];
   /** The names of the tools: `mcp.NAMESPACE.TOOL`. Scripts may write each part as an identifier. */
   readonly tools: readonly string[];
   /** Tools that cannot be used, with the reason. */

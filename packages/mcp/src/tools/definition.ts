@@ -1,4 +1,5 @@
 import { isRecord } from '@toolscript/core/internal';
+import { inTurns } from './in-turns.js';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core/internal';
 
 /** A tool as its server describes it. Untrusted data of bounded size and depth. */
@@ -10,12 +11,21 @@ export interface ToolDefinition {
   readonly inputSchema: object;
   readonly outputSchema: object | undefined;
   readonly annotations: ToolHints;
+  /** The address of the resource with which an MCP App shows the results of the tool. */
+  readonly uiResource?: string | undefined;
+  /** Whether a call must or may run as a task, which the client asks for (protocol 2025-11-25). */
+  readonly taskSupport?: 'required' | 'optional' | undefined;
 }
 
-/** A server's hints about its tool. They count only if the configuration trusts the server's annotations. */
+/**
+ * A server's hints about its tool. Those about the effect count only if the configuration trusts the server's
+ * annotations.
+ */
 interface ToolHints {
   readonly readOnlyHint?: boolean | undefined;
   readonly destructiveHint?: boolean | undefined;
+  /** True: the results are text of unknown authors. */
+  readonly openWorldHint?: boolean | undefined;
 }
 
 /** A tool that scripts do not receive. */
@@ -37,10 +47,12 @@ const MAX_DEFINITION_LENGTH = 256 * 1024;
 const MAX_NAME_LENGTH = 256;
 
 /** Parses a server's list of tools. If several tools have the same name, only the first one is used. */
-export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefinition[]; skipped: SkippedTool[] } {
+export async function readDefinitions(
+  listed: readonly unknown[],
+): Promise<{ tools: ToolDefinition[]; skipped: SkippedTool[] }> {
   const tools = new Map<string, ToolDefinition>();
   const skipped: SkippedTool[] = [];
-  for (const [index, given] of listed.entries()) {
+  for await (const [index, given] of inTurns(listed.entries())) {
     const tool = readDefinition(given, index);
     if ('reason' in tool) skipped.push(tool);
     else if (tools.has(tool.name))
@@ -51,10 +63,10 @@ export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefini
 }
 
 function readDefinition(given: unknown, index: number): ToolDefinition | SkippedTool {
-  if (!isRecord(given)) return { name: `tool ${index + 1}`, reason: 'it is not an object' };
-  const { name, title, description, inputSchema, outputSchema, annotations } = given;
-  if (typeof name !== 'string' || name === '') return { name: `tool ${index + 1}`, reason: 'it has no name' };
-  const refuse = (reason: string): SkippedTool => ({ name: name.slice(0, MAX_NAME_LENGTH), reason });
+  if (!isRecord(given)) return { name: toolName(undefined, index), reason: 'it is not an object' };
+  const { name, title, description, inputSchema, outputSchema, annotations, execution, _meta: meta } = given;
+  const refuse = (reason: string): SkippedTool => ({ name: toolName(name, index), reason });
+  if (typeof name !== 'string' || name === '') return refuse('it has no name');
   if (name.length > MAX_NAME_LENGTH) return refuse(`its name has more than ${MAX_NAME_LENGTH} characters`);
   const problem = definitionProblem({ title, description, inputSchema, outputSchema, annotations });
   if (problem !== undefined) return refuse(problem);
@@ -65,7 +77,14 @@ function readDefinition(given: unknown, index: number): ToolDefinition | Skipped
     inputSchema: objectSchema(inputSchema),
     outputSchema: isRecord(outputSchema) ? outputSchema : undefined,
     annotations: annotationHints(annotations),
+    uiResource: uiResource(meta),
+    taskSupport: taskSupport(execution),
   };
+}
+
+/** The name by which a tool that is not used is reported. */
+export function toolName(name: unknown, index: number): string {
+  return typeof name === 'string' && name !== '' ? name.slice(0, MAX_NAME_LENGTH) : `tool ${index + 1}`;
 }
 
 /** The schema as one of an object: arguments are always an object, whatever the server writes. */
@@ -97,11 +116,23 @@ function definitionProblem(parts: object): string | undefined {
 
 function annotationHints(annotations: unknown): ToolHints {
   if (!isRecord(annotations)) return {};
-  const { readOnlyHint, destructiveHint } = annotations;
+  const { readOnlyHint, destructiveHint, openWorldHint } = annotations;
   return {
+    ...(typeof openWorldHint === 'boolean' ? { openWorldHint } : {}),
     ...(typeof readOnlyHint === 'boolean' ? { readOnlyHint } : {}),
     ...(typeof destructiveHint === 'boolean' ? { destructiveHint } : {}),
   };
+}
+
+function uiResource(meta: unknown): string | undefined {
+  if (!isRecord(meta)) return undefined;
+  const uri = isRecord(meta['ui']) ? meta['ui']['resourceUri'] : meta['ui/resourceUri'];
+  return typeof uri === 'string' && uri.startsWith('ui://') ? uri : undefined;
+}
+
+function taskSupport(execution: unknown): ToolDefinition['taskSupport'] {
+  const support = isRecord(execution) ? execution['taskSupport'] : undefined;
+  return support === 'required' || support === 'optional' ? support : undefined;
 }
 
 function text(value: unknown): string | undefined {

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { defineTool, type DefinedTool, type Tool, type ToolCallContext } from '@toolscript/core';
+import {
+  defineTool,
+  guardDestinations,
+  type DefinedTool,
+  type ResultShapes,
+  type Tool,
+  type ToolCallContext,
+} from '@toolscript/core';
 import { isRecord } from '@toolscript/core/internal';
 import type { ValidationResult } from '@toolscript/core/protocol';
 import type { ServerConfig, ToolAction } from '../configuration/server-config.js';
@@ -7,6 +14,7 @@ import { thrownMessage, oneLine, plainLines } from '../connection/readable.js';
 import { readResult, type OutputProblem } from './call-result.js';
 import type { ToolNotes, SkippedTool, ToolDefinition } from './definition.js';
 import type { ImageCache } from './image-cache.js';
+import { inTurns } from './in-turns.js';
 import { readableSchema } from './readable-schema.js';
 import { scriptNames } from './script-names.js';
 
@@ -24,20 +32,25 @@ export interface ServerToolsOptions {
   readonly call: CallServer;
   /** Keeps the images of results. */
   readonly images: ImageCache;
+  /** Keeps what the results of a tool look like. */
+  readonly shapes: (definition: ToolDefinition) => ResultShapes;
+  /** See `McpOptions`. */
+  readonly flow?: 'destinations' | undefined;
 }
 
 const MAX_DESCRIPTION_LENGTH = 8_000;
+const MAX_URI_LENGTH = 500;
 
 /** The tools of one server for a harness. An unusable definition affects only its own tool. */
-export function serverTools(
+export async function serverTools(
   definitions: readonly ToolDefinition[],
   options: ServerToolsOptions,
-): { tools: Tool[]; skipped: SkippedTool[]; notes: ToolNotes[] } {
+): Promise<{ tools: Tool[]; skipped: SkippedTool[]; notes: ToolNotes[] }> {
   const names = scriptNames(definitions.map(({ name }) => name));
   const tools: Tool[] = [];
   const skipped: SkippedTool[] = [];
   const notes: ToolNotes[] = [];
-  for (const definition of definitions) {
+  for await (const definition of inTurns(definitions)) {
     const { name } = definition;
     const action = actionFor(name, options.config);
     // defence: mcp-blocked-tools
@@ -45,13 +58,20 @@ export function serverTools(
     const scriptName = `mcp.${options.namespace}.${names.get(name)}`;
     try {
       const tool = serverTool(scriptName, action, definition, options);
-      tools.push(tool);
+      tools.push(options.flow === undefined ? tool : guardDestinations([tool])[0]!);
       if (tool.notes.length > 0) notes.push({ name, notes: tool.notes.map((note) => oneLine(note, 300)) });
     } catch (error) {
       skipped.push({ name, reason: oneLine(thrownMessage(error), 500).replace(/[.]$/u, '') });
     }
   }
   return { tools, skipped, notes };
+}
+
+/** The end of a description that names the page for the results of a tool. */
+function uiLink({ name }: ServerConfig, uri: string | undefined): string {
+  return uri === undefined
+    ? ''
+    : `\nAn MCP App shows its results: the resource ${oneLine(uri, MAX_URI_LENGTH)} of the server ${oneLine(name, MAX_URI_LENGTH)}.`;
 }
 
 /** The user's rule for a tool; undefined if the annotations decide. */
@@ -63,20 +83,24 @@ function serverTool(
   name: string,
   action: Exclude<ToolAction, 'block'> | undefined,
   definition: ToolDefinition,
-  { config, call, images }: ServerToolsOptions,
+  { config, call, images, shapes }: ServerToolsOptions,
 ): DefinedTool {
-  const { annotations, inputSchema, outputSchema, description, title } = definition;
+  const { annotations, inputSchema, outputSchema, description, title, uiResource } = definition;
   const hints = config.trustAnnotations ? annotations : {};
   const make = (output: object | undefined): DefinedTool => {
     const outputProblem = output && outputCheck(name, output);
     const tool = defineTool(
       {
         name,
-        description: plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH),
+        description: [plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH), uiLink(config, uiResource)].join(
+          '',
+        ),
         inputSchema: readableSchema(inputSchema),
         ...(output === undefined ? {} : { outputSchema: declaredOutput(readableSchema(output), config) }),
         effect: toolEffect(hints),
         approval: toolApproval(action, hints),
+        // A hint that makes a tool less trusted counts without trust in the annotations.
+        trust: annotations.openWorldHint === true ? 'untrusted' : 'trusted',
         source: sourceOf(config),
         permissions: () => [name.replace('.', ':')],
         execute: async (input: Record<string, unknown>, { signal, progress, warn }: ToolCallContext) => {
@@ -90,7 +114,11 @@ function serverTool(
       { namespace: 'mcp', skipFlaws: true },
     );
     // The call has run, so a result that is not as declared is a warning.
-    return Object.freeze({ ...tool, validateOutput: (value: unknown) => ({ ok: true, value }) as ValidationResult });
+    return Object.freeze({
+      ...tool,
+      resultShapes: output === undefined ? shapes(definition) : undefined,
+      validateOutput: (value: unknown) => ({ ok: true, value }) as ValidationResult,
+    });
   };
   if (outputSchema === undefined) return make(undefined);
   try {

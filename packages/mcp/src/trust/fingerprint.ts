@@ -5,9 +5,17 @@ import type { ToolDefinition } from '../tools/definition.js';
 /**
  * The hash of a server's whole definition of a tool: equal definitions give equal hashes, regardless of member order.
  */
-export function toolFingerprint({ name, title, description, inputSchema, outputSchema, annotations }: ToolDefinition) {
-  return hash({ name, title, description, inputSchema, outputSchema, annotations });
+export function toolFingerprint(definition: ToolDefinition): string {
+  const known = fingerprints.get(definition);
+  if (known !== undefined) return known;
+  const { name, title, description, inputSchema, outputSchema, annotations, uiResource } = definition;
+  const made = hash({ name, title, description, inputSchema, outputSchema, annotations, uiResource });
+  fingerprints.set(definition, made);
+  return made;
 }
+
+/** The fingerprints of definitions, which do not change. */
+const fingerprints = new WeakMap<ToolDefinition, string>();
 
 /**
  * The hash of the server's identity: its program, arguments and folder, or its address. The hash omits variables,

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../configuration/server-config.js';
 import type { ToolDefinition } from '../tools/definition.js';
+import { inTurns } from '../tools/in-turns.js';
 import { serverFingerprint, toolFingerprint } from './fingerprint.js';
 import type { TrustStore } from './trust-store.js';
 
@@ -14,7 +15,7 @@ export interface UntrustedTool {
   readonly change: 'added' | 'changed' | 'other-server';
   readonly description: string;
   /** The rest of the tool's definition, which the user trusts as well. */
-  readonly definition: Pick<ToolDefinition, 'title' | 'inputSchema' | 'outputSchema' | 'annotations'>;
+  readonly definition: Pick<ToolDefinition, 'title' | 'inputSchema' | 'outputSchema' | 'annotations' | 'uiResource'>;
   /** The hash of the whole definition. The user trusts this version, and no later one. */
   readonly fingerprint: string;
 }
@@ -68,6 +69,7 @@ export class TrustReview {
     const { reason } = known;
     // A server that offers no tools does not count as known.
     if (offered.length === 0) return { trusted: [], untrusted: [], reason };
+    for await (const tool of inTurns(offered)) toolFingerprint(tool);
     if (reason === 'first' && this.#options.firstUse === 'trust') {
       await this.#trust(offered);
       return { trusted: offered, untrusted: [], reason };
@@ -116,11 +118,11 @@ export class TrustReview {
 }
 
 function definitionChange(tool: ToolDefinition, { reason, tools }: KnownTrust): UntrustedTool | undefined {
-  const { name, description = '', title, inputSchema, outputSchema, annotations } = tool;
+  const { name, description = '', title, inputSchema, outputSchema, annotations, uiResource } = tool;
   const before = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const fingerprint = toolFingerprint(tool);
   if (before === fingerprint) return undefined;
   const change = reason === 'other-server' ? reason : before === undefined ? 'added' : 'changed';
-  const definition = { title, inputSchema, outputSchema, annotations };
+  const definition = { title, inputSchema, outputSchema, annotations, uiResource };
   return { name, change, description, definition, fingerprint };
 }

@@ -2,8 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OlderServer, listen } from './http-servers.js';
 
-/** An MCP server that requires a login: an authorization server and the resource in one, with PKCE. */
-export async function guardedServer() {
+/**
+ * An MCP server that requires a login: an authorization server and the resource in one, with PKCE. `issuer`: the issuer
+ * that it names in place of itself.
+ */
+export async function guardedServer({ issuer }: { issuer?: string } = {}) {
+  const secrets: string[] = [];
   const tools = new OlderServer();
   tools.tools.set('secret', () => 'the secret');
   const inner = tools.httpListener();
@@ -24,13 +28,13 @@ export async function guardedServer() {
       return json(response, { resource: `${origin}/mcp`, authorization_servers: [origin] });
     if (pathname.startsWith('/.well-known/oauth-authorization-server'))
       return json(response, {
-        issuer: origin,
+        issuer: issuer ?? origin,
         authorization_endpoint: `${origin}/authorize`,
         token_endpoint: `${origin}/token`,
         registration_endpoint: `${origin}/register`,
         response_types_supported: ['code'],
         code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
+        token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
       });
     if (pathname === '/register')
       return json(response, { ...(JSON.parse(await bodyOf(request)) as object), client_id: 'client-1' }, 201);
@@ -43,6 +47,10 @@ export async function guardedServer() {
     }
     if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request));
+      if (form.get('grant_type') === 'client_credentials') {
+        secrets.push(Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString());
+        return secrets.at(-1) === 'me:right' ? grant(response) : json(response, { error: 'invalid_client' }, 401);
+      }
       if (form.get('grant_type') === 'refresh_token') {
         refreshes += 1;
         return grant(response);
@@ -58,7 +66,7 @@ export async function guardedServer() {
     const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource"`;
     return response.writeHead(401, { 'www-authenticate': challenge }).end();
   });
-  return { url, revoke: () => tokens.clear(), refreshes: () => refreshes };
+  return { url, secrets, revoke: () => tokens.clear(), refreshes: () => refreshes };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -27,12 +27,13 @@ import { scriptRoutes } from './routes/scripts.js';
 import { streamRoute } from './routes/stream.js';
 import { submitRoute } from './routes/submit.js';
 import { threadRoutes } from './routes/threads.js';
+import { isReady, withFetch, type ToolscriptServer } from './web-fetch.js';
 
 /**
  * The service as a Fastify instance: `listen` opens the service, and `close` drains and closes it. The work on runs
  * begins when the instance is ready. `close` also closes the stores and the agents that this function opened.
  */
-export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+export async function createServer(options: ServerOptions): Promise<ToolscriptServer> {
   checkOptions(options);
   const limits = accessLimits(options.limits, options.workers ?? DEFAULT_WORKERS);
   const app = await openApp(options, limits);
@@ -67,7 +68,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     undoRoutes(scope, service, options.undo);
     scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());
   });
-  return app;
+  return withFetch(app);
 }
 
 async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: ServerOptions): Promise<void> {
@@ -81,16 +82,6 @@ async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: Serve
  */
 export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    const answer = async () => {
-      await app.ready();
-      app.routing(request, response);
-    };
-    answer().catch((error: unknown) => {
-      app.log.error(
-        { err: error },
-        'the server did not start, so a request got status 503; check its configuration and its stores',
-      );
-      response.writeHead(503).end();
-    });
+    void isReady(app).then((ready) => (ready ? app.routing(request, response) : response.writeHead(503).end()));
   };
 }

@@ -1,23 +1,20 @@
 import { Socket } from 'node:net';
-import { jsonTextProblem, MAX_JSON_DEPTH } from '@toolscript/core/internal';
 import fastify, { LogController, type FastifyInstance } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import type { AccessLimits } from '../access/index.js';
 import { redactedLogger } from '../observability/index.js';
 import { guard } from './auth.js';
 import { answerBrokenRequest } from './connection-problems.js';
+import { acceptJsonAlone } from './json-body.js';
 import { KnownRoutes } from './known-routes.js';
 import { limitLargeReads } from './large-reads.js';
-import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB, ProblemError } from './problems.js';
+import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB } from './problems.js';
 import type { ServerOptions } from './server-options.js';
 import { unreadBody } from './read-body.js';
 import { closeUnreadBody } from './unread-body.js';
 
 /** Maximum size of a request's headers, in bytes. */
 const HEADERS_LIMIT = 16 * 1024;
-
-/** Limits of a JSON body, before it is parsed. */
-const BODY_LIMITS = { levels: MAX_JSON_DEPTH, values: 200_000 };
 
 /** The interval between checks for requests that arrive too slowly, in ms. */
 const SLOW_CHECK_MS = 1_000;
@@ -81,17 +78,4 @@ function withoutBase(url: string, basePath: string): string {
   // defence: base-path-of-whole-segments
   if (rest.startsWith('/')) return rest;
   return rest === '' || rest.startsWith('?') || !url.startsWith('/') ? `/${rest}` : url;
-}
-
-/** Accepts only JSON. Treats an empty body as missing, because some clients set the content type of every request. */
-function acceptJsonAlone(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null);
-    const problem = jsonTextProblem(body as string, BODY_LIMITS);
-    // defence: bodies-are-measured-before-parsing
-    if (problem !== undefined) return done(new ProblemError(400, `The body ${problem}. Send a smaller one.`));
-    return void parse(request, body as string, done);
-  });
 }

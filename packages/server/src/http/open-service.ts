@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AccessLimits } from '../access/index.js';
 import { observeRuns, requestObserver, ServiceMetrics } from '../observability/index.js';
 import {
+  LongReads,
   ownOwner,
   PERSISTENCE_GROUP,
   PersistenceWorker,
@@ -39,25 +40,24 @@ export function openService(
       { err: error, ...run },
       'an error interrupted the work on runs; check the stores and the cause in err',
     );
-  const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;
   const sandbox = sharedSandbox(options);
   const copiedBy = isPersistedElsewhere || projection !== undefined ? PERSISTENCE_GROUP : undefined;
   const metrics = new ServiceMetrics({ stores, log, copiedBy, streams, workers: { size: workers, busy }, sandbox });
-  const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
+  const longReads = new LongReads();
   const probe = new StoreProbe({ stores, log, scripts });
-  const common = { stores, log, scripts, projection, onFault };
+  const common = { stores, log, scripts, projection, longReads, onFault };
   const settings = {
     ...common,
     probe,
     agents,
     owner,
     size: workers,
-    workspaces,
+    workspaces: [...new Set(['', workspace])],
     maxPerPrincipal: limits.runsPerPrincipal,
-    observe,
+    observe: observeRuns(metrics, app.log),
     isPersistedElsewhere,
   };
   const worker = workers === 0 ? undefined : new RunWorker(settings);
@@ -69,6 +69,7 @@ export function openService(
     scripts,
     probe,
     agents,
+    longReads,
     worker,
     workspace,
     streams,

@@ -61,7 +61,8 @@ export async function pageRoutes(app: FastifyInstance, folder: string, basePath:
     wildcard: false,
     index: false,
     cacheControl: false,
-    globIgnore: ['**/index.html'],
+    globIgnore: ['**/index.html', '**/*.{br,gz}'],
+    preCompressed: true,
     setHeaders: (response, path) => setFileHeaders(response, path.slice(root.length).replaceAll('\\', '/')),
   });
   for (const view of VIEWS) app.get(view, options, (_request, reply) => sendIndex(reply, html));
@@ -79,6 +80,8 @@ function setFileHeaders(response: { setHeader(name: string, value: string): unkn
   // defence: page-policy
   for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
   const isHashed = HASHED.test(path);
+  // The answer depends on the encodings that the browser takes.
+  response.setHeader('vary', 'accept-encoding');
   response.setHeader('cache-control', isHashed ? `public, max-age=${ONE_YEAR_S}, immutable` : 'no-cache');
 }
 

@@ -4,8 +4,10 @@ import {
   ApprovalSchema as StoredApprovalSchema,
   DecisionSchema,
   DiagnosticSchema,
+  FilePartSchema,
   ImagePartSchema,
   ItemErrorSchema,
+  MAX_FILES,
   OutputItemSchema,
   PlannedCallSchema,
   RunStateSchema,
@@ -30,7 +32,7 @@ export const ListQuerySchema = z.object({
 
 const PromptSchema = z.string().max(MAX_PROMPT).regex(/\S/u, 'is empty');
 
-/** A user's message, optionally with images. */
+/** A user's message, optionally with images and files. */
 const UserMessageSchema = z.strictObject({
   type: z.literal('message').optional(),
   role: z.literal('user').optional(),
@@ -38,6 +40,17 @@ const UserMessageSchema = z.strictObject({
   images: z
     .array(z.strictObject({ media_type: ImagePartSchema.shape.media_type, data: z.base64().min(1) }))
     .max(20)
+    .optional(),
+  /** PDFs, and WAV and MP3 recordings. A model that does not read such files gets their names. */
+  files: z
+    .array(
+      z.strictObject({
+        name: FilePartSchema.shape.name.min(1).max(255),
+        media_type: FilePartSchema.shape.media_type,
+        data: z.base64().min(1),
+      }),
+    )
+    .max(MAX_FILES)
     .optional(),
 });
 export type UserMessage = z.infer<typeof UserMessageSchema>;
@@ -64,6 +77,8 @@ export const SubmitBodySchema = z
     /** Replaces the agent's own model by another one that the agent allows. */
     model: z.string().min(1).max(256).optional(),
     overrides: RunOverridesSchema.optional(),
+    /** The JSON Schema of the final answer. `response_done` has the value as `output`. Default: the answer is text. */
+    outputSchema: z.record(z.string(), z.unknown()).optional(),
   })
   .refine(({ prompt, input }) => (prompt === undefined) !== (input === undefined), {
     message: 'needs either "prompt" or "input"',
@@ -80,12 +95,20 @@ export const SubmittedSchema = z.object({ runId: z.string(), threadId: z.string(
 
 const RunSummarySchema = z.object({ runId: z.string(), turnId: z.string(), status: RunStateSchema });
 
+const ThreadRunSchema = RunSummarySchema.extend({
+  cancelRequestedAt: z.number().optional(),
+  /** The number of the run's items in the thread's `items`, which are in the order of the runs. */
+  itemCount: z.number(),
+});
+
 export const ThreadSummarySchema = z.object({
   threadId: z.string(),
   title: z.string(),
   agentId: z.string().optional(),
-  /** The state of the thread's newest run that has not ended. */
+  /** `suspended` if a run of the thread waits for a decision, otherwise `running`, otherwise `queued`. */
   activeState: StoredThreadSchema.shape.activeState,
+  /** The state of the thread's newest run. */
+  lastState: StoredThreadSchema.shape.lastState,
   /**
    * The original thread, and the turn before which this thread branched off. The original thread may have been deleted.
    */
@@ -95,8 +118,12 @@ export const ThreadSummarySchema = z.object({
 });
 
 export const ThreadSchema = ThreadSummarySchema.extend({
-  runs: z.array(RunSummarySchema),
+  runs: z.array(ThreadRunSchema),
   items: z.array(OutputItemSchema),
+  /** `one-program`: each script can use the variables of the scripts before it. */
+  scripts: z.enum(['separate', 'one-program']),
+  /** The variables that the next script can use, with their types in TypeScript. Absent for separate scripts. */
+  scope: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
 });
 
 /** A version of a file of a thread. */

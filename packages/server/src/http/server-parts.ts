@@ -37,8 +37,13 @@ export interface ServerPartsOptions {
    * otherwise in memory.
    */
   readonly audit?: AuditStore | undefined;
-  /** The first agent is the default. If no agents are given, the server has only the demo agent. */
+  /** The first agent is the default. */
   readonly agents?: readonly AgentInput[] | AgentDirectory | undefined;
+  /**
+   * Adds the agent `demo`, a scripted model that needs no key, as the last of `agents`, unless one of them has this slug.
+   * Default: false.
+   */
+  readonly demo?: boolean | undefined;
   /** The tools of `agents`, and all other options of `createHarness`. */
   readonly harness?: Omit<HarnessOptions, 'store'> | undefined;
   /** Lets `agents` with sub-agents find prompts, files and models: `storedTexts(…)` of `@toolscript/tools`. */
@@ -121,17 +126,27 @@ function openAudit(
 }
 
 function openAgents(
-  { agents = [], harness, subAgents, provider }: ServerPartsOptions,
+  options: ServerPartsOptions,
   { scripts, folder, audit, isShared }: Pick<ServerParts, 'scripts' | 'audit'> & Storage,
   closers: (() => Promise<void>)[],
 ): AgentDirectory {
-  if ('find' in agents && typeof agents.find === 'function' && 'list' in agents) return agents as AgentDirectory;
-  const key = sharedSuspensionKey(harness, folder);
-  const durable = { store: scripts, audit: audit.append, ...key };
+  const durable = { store: scripts, audit: audit.append, ...sharedSuspensionKey(options.harness, folder) };
+  const own = ownAgents(options, durable, isShared, closers);
+  if (options.demo !== true) return own;
   const demo = demoAgent(durable);
   closers.push(() => demo.close());
+  return withDemo(own, demo);
+}
+
+function ownAgents(
+  { agents = [], harness, subAgents, provider }: ServerPartsOptions,
+  durable: Pick<HarnessOptions, 'store' | 'audit' | 'suspensionKey'>,
+  isShared: boolean,
+  closers: (() => Promise<void>)[],
+): AgentDirectory {
+  if ('find' in agents && typeof agents.find === 'function' && 'list' in agents) return agents as AgentDirectory;
   const configured = agents as readonly AgentInput[];
-  if (configured.length === 0) return fixedAgents([demo]);
+  if (configured.length === 0) return fixedAgents([]);
   if (harness === undefined) throw new ToolscriptUsageError('SERVER_AGENTS_WITHOUT_TOOLS');
   if (isShared && harness.suspensionKey === undefined) throw new ToolscriptUsageError('SERVER_AGENTS_WITHOUT_KEY');
   const own = new HarnessAgents({
@@ -141,7 +156,7 @@ function openAgents(
     provider,
   });
   closers.push(() => own.close());
-  return withDemo(own, demo);
+  return own;
 }
 
 function sharedSuspensionKey(
@@ -152,13 +167,14 @@ function sharedSuspensionKey(
   return folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
 }
 
-/** Adds the demo as the last agent, unless an agent of the host has the slug of the demo. */
+/** Adds the demo as the last agent, which is the default if there is no other. */
 function withDemo(own: AgentDirectory, demo: ServedAgent): AgentDirectory {
   return {
     list: async () => {
       const agents = await own.list();
       return agents.some(({ config }) => config.slug === demo.config.slug) ? agents : [...agents, demo];
     },
-    find: async (slug) => (await own.find(slug)) ?? (slug === demo.config.slug ? demo : undefined),
+    find: async (slug) =>
+      (await own.find(slug)) ?? (slug === undefined || slug === demo.config.slug ? demo : undefined),
   };
 }

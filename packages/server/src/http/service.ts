@@ -1,6 +1,6 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { AccessLimits, AuditStore, RememberedRules } from '../access/index.js';
-import type { AgentDirectory, RunWorker, StoreProbe } from '@toolscript/service';
+import type { AgentDirectory, LongReads, RunWorker, StoreProbe } from '@toolscript/service';
 import type { Projection } from '@toolscript/service';
 import type { ServiceMetrics } from '../observability/index.js';
 import type { OpenStreams } from './open-streams.js';
@@ -14,6 +14,7 @@ export interface Service {
   readonly probe: StoreProbe;
   readonly projection: Projection | undefined;
   readonly agents: AgentDirectory;
+  readonly longReads: LongReads;
   /** Undefined: only other processes execute runs. */
   readonly worker: RunWorker | undefined;
   /** The folder or application that new threads belong to. */

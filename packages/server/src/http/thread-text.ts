@@ -1,34 +1,48 @@
+import { ProgramFold } from '@toolscript/core/history';
 import type { TurnItems } from '@toolscript/core/ports';
 import type { ServiceStores, Thread } from '@toolscript/core/protocol';
-import type { LongAnswers } from './long-answers.js';
+import type { LongReads } from '@toolscript/service';
 import { itemSummary, threadView } from './views.js';
 
 /** The parts of the JSON text of a whole thread. */
 export async function* threadText(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
   thread: Thread,
-  { operations, longAnswers }: { readonly operations: 'summary' | 'full'; readonly longAnswers: LongAnswers },
+  {
+    operations,
+    longReads,
+    scripts,
+  }: {
+    readonly operations: 'summary' | 'full';
+    readonly longReads: LongReads;
+    /** Whether the scripts of the thread's agent share their variables. */
+    readonly scripts: 'separate' | 'one-program';
+  },
 ): AsyncGenerator<string, void, undefined> {
   const runs: object[] = [];
+  const program = new ProgramFold();
   yield `${JSON.stringify(threadView(thread)).slice(0, -1)},"items":[`;
   let separator = '';
-  for await (const { runId, turnId, state, items } of turnsOf(threads, thread, longAnswers)) {
-    runs.push({ runId, turnId, status: state });
+  for await (const { runId, turnId, state, cancelRequestedAt, items } of turnsOf(threads, thread, longReads)) {
+    runs.push({ runId, turnId, status: state, cancelRequestedAt, itemCount: items.length });
     for (const item of items) {
+      program.add(item);
       yield separator + JSON.stringify(operations === 'full' ? item : itemSummary(item));
       separator = ',';
     }
   }
-  yield `],"runs":${JSON.stringify(runs)}}`;
+  const { heap, scope } = program.result;
+  const shared = heap === undefined && scripts === 'separate' ? { scripts } : { scripts: 'one-program', scope };
+  yield `],"runs":${JSON.stringify(runs)},${JSON.stringify(shared).slice(1)}`;
 }
 
 async function* turnsOf(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
   { threadId, principal }: Thread,
-  longAnswers: LongAnswers,
+  longReads: LongReads,
 ): AsyncGenerator<TurnItems, void, undefined> {
   for (let after: string | undefined; ;) {
-    const page = await longAnswers.read(principal, () => threads.readItems(threadId, { after }));
+    const page = await longReads.read(principal, () => threads.readItems(threadId, { after }));
     yield* page.turns;
     if (page.next === undefined) return;
     after = page.next;

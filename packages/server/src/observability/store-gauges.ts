@@ -45,7 +45,7 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
   });
   const stuck = new Gauge({
     name: 'toolscript_runs_stuck',
-    help: `Runs that do not continue until an operator acts, by reason: parked. ${MAX_COUNTED} of each at most.`,
+    help: `Runs that do not continue until an operator acts, by reason: parked; unopened, which no running worker can open. ${MAX_COUNTED} at most.`,
     labelNames: ['reason'],
     registers,
   });
@@ -55,7 +55,10 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
     states.set({ state: 'queued' }, queued.length);
     for (const state of ['running', 'suspended'] as const)
       states.set({ state }, (await listRuns(runs, { state })).length);
-    stuck.set({ reason: 'parked' }, (await listRuns(runs, { parked: true })).length);
+    const all = await listRuns(runs, { stuck: true });
+    const parked = all.filter((run) => run.parked !== undefined).length;
+    stuck.set({ reason: 'parked' }, parked);
+    stuck.set({ reason: 'unopened' }, all.length - parked);
     age.set(ageSeconds(queued.length === 0 ? undefined : Math.min(...queued.map(({ updatedAt }) => updatedAt))));
     pending.set((await listPending(threads)).length);
   });
@@ -119,7 +122,7 @@ function untilAnswered(up: Gauge, read: () => Promise<void>): () => Promise<void
   };
 }
 
-function listRuns(runs: RunStore, which: Pick<RunQuery, 'state' | 'parked'>): Promise<Run[]> {
+function listRuns(runs: RunStore, which: Pick<RunQuery, 'state' | 'stuck'>): Promise<Run[]> {
   return firstRows(async (query) => {
     const page = await runs.list({ ...query, ...which });
     return { rows: page.runs, next: page.next };

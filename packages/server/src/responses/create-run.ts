@@ -1,12 +1,12 @@
 import type { OutputItem, Run, TraceContext } from '@toolscript/core/protocol';
-import { type ModelSettings, type ServedAgent, inputTitle } from '@toolscript/service';
+import { type ModelSettings, type ServedAgent, agentNeed, inputTitle } from '@toolscript/service';
 import { refuseFullQueue, storageBounds } from '../http/queue-limit.js';
 import type { Service } from '../http/service.js';
 import { apiError } from './api-errors.js';
 import { checkCalls, readInput } from './input-items.js';
-import { responseConversation, previousResponse, type PreviousResponse } from './previous-response.js';
+import { openEnd, previousResponse, type PreviousResponse } from './previous-response.js';
 import type { CreateResponse } from './request-schema.js';
-import { requestEcho, requestModelSettings } from './request-settings.js';
+import { requestEcho, requestedSchema, requestModelSettings } from './request-settings.js';
 import type { StoredRequest } from './response-resource.js';
 
 /** Creates the run that answers a request. `trace`: the trace context of the request. */
@@ -27,14 +27,21 @@ export async function createRun(
   const echo = requestEcho(body, config);
   const request: StoredRequest = { echo, include: body.include ?? [], inputItems: input.length };
   const traced = trace === undefined ? {} : { trace };
-  const options = { agentId: config.slug, settings: requestModelSettings(body, config), request, ...traced };
+  const settings = requestModelSettings(body, config);
+  const outputSchema = requestedSchema(body);
+  const options = { agentId: config.slug, settings, outputSchema, request, ...traced };
   return begin(service, { principal, input, options, previous });
 }
 
 interface RunRequest {
   readonly principal: string;
   readonly input: readonly OutputItem[];
-  readonly options: { readonly agentId: string; readonly settings: ModelSettings; readonly request: StoredRequest };
+  readonly options: {
+    readonly agentId: string;
+    readonly settings: ModelSettings;
+    readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
+    readonly request: StoredRequest;
+  };
   readonly previous: PreviousResponse | undefined;
 }
 
@@ -45,11 +52,12 @@ interface RunRequest {
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
   const bounds = storageBounds(service, principal);
+  const common = { principal, options, needs: [agentNeed(options.agentId)], bounds };
   if (previous?.isNewest === true && options.request.echo.store) {
     const { threadId, runId } = previous.run;
     // Only one run can follow a response in its thread. The second of two concurrent runs gets a branch.
     const idempotencyKey = `response-after:${runId}`;
-    const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey, bounds };
+    const draft = { ...common, thread: { threadId }, input: [...input], idempotencyKey };
     const created = await runs.create(draft).catch(ignoring('IdempotencyConflictError'));
     if (created?.isNew === true) return created.run;
   }
@@ -57,13 +65,14 @@ async function begin(service: Service, { principal, input, options, previous }: 
   if (previous !== undefined) {
     const { threadId, turnId } = previous.run;
     const thread = { create: { ...create, branchOf: { threadId, turnId, withTurn: true } } };
-    const draft = { principal, thread, input: [...input], options, bounds };
+    const draft = { ...common, thread, input: [...input] };
     const created = await runs.create(draft).catch(ignoring('ThreadBusyError'));
     if (created !== undefined) return created.run;
   }
-  // A branch has no turn that waits for an approval: then the conversation so far is part of the input.
-  const earlier = previous === undefined ? [] : await responseConversation(service, previous);
-  return (await runs.create({ principal, thread: { create }, input: [...earlier, ...input], options, bounds })).run;
+  // A branch has no turn that waits for an approval: then the conversation from that turn on is part of the input.
+  const end = previous === undefined ? undefined : await openEnd(service, previous);
+  const thread = { create: { ...create, branchOf: end?.branchOf } };
+  return (await runs.create({ ...common, thread, input: [...(end?.items ?? []), ...input] })).run;
 }
 
 function ignoring(name: string): (error: unknown) => undefined {

@@ -1,9 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { MAX_IMAGES, type ImagePart, type OutputItem } from '@toolscript/core/protocol';
+import { readFilePart } from '@toolscript/core/history';
+import { MAX_FILES, MAX_IMAGES, type FilePart, type ImagePart, type OutputItem } from '@toolscript/core/protocol';
 import { imageIn, MAX_IMAGE_MB } from '../http/images.js';
 import { apiError } from './api-errors.js';
 import { extensionItem } from './output-items.js';
-import type { InputCallOutput, InputImage, InputItem, InputMessage, InputPart } from './request-schema.js';
+import type {
+  InputAudio,
+  InputCallOutput,
+  InputFile,
+  InputImage,
+  InputItem,
+  InputMessage,
+  InputPart,
+} from './request-schema.js';
 
 /** Converts the items of a request to the items of a run. */
 export function readInput(input: string | readonly InputItem[]): OutputItem[] {
@@ -28,29 +37,55 @@ function readItem(item: InputItem, param: string): OutputItem[] {
 }
 
 function readMessage({ role, content }: InputMessage, param: string): OutputItem {
-  const { text, images } = readContent(content, role === 'assistant' ? '' : '\n', `${param}.content`);
+  const { text, images, files } = readContent(content, role === 'assistant' ? '' : '\n', `${param}.content`);
   const to = role === 'developer' ? 'system' : role;
-  return { type: 'message', id: newItemId(), role: to, content: text, ...(images.length === 0 ? {} : { images }) };
+  const attached = { ...(images.length === 0 ? {} : { images }), ...(files.length === 0 ? {} : { files }) };
+  return { type: 'message', id: newItemId(), role: to, content: text, ...attached };
 }
 
 function readCallOutput({ call_id, output: content }: InputCallOutput, param: string): OutputItem {
-  const { text: output, images } = readContent(content, '\n', `${param}.output`);
+  const { text: output, images, files } = readContent(content, '\n', `${param}.output`);
+  if (files.length > 0)
+    throw apiError(400, `"${param}.output" has files. Send them in a message of the user.`, { param });
   const shown = images.length === 0 ? {} : { images };
   return { type: 'function_call_output', id: newItemId(), call_id, output, success: true, ...shown };
 }
 
-/** Joins the texts of the content. Returns its images separately. */
+/** Joins the texts of the content. Returns its images and files separately. */
 function readContent(content: string | readonly InputPart[], separator: string, param: string) {
-  if (typeof content === 'string') return { text: content, images: [] };
-  const texts = content.flatMap((part) =>
-    part.type === 'input_image' ? [] : [part.type === 'refusal' ? part.refusal : part.text],
-  );
+  if (typeof content === 'string') return { text: content, images: [], files: [] };
+  const texts = content.flatMap((part) => partText(part) ?? []);
   const images = content.flatMap((part, index) =>
     part.type === 'input_image' ? [readImage(part, `${param}[${index}].image_url`)] : [],
   );
   if (images.length > MAX_IMAGES)
     throw apiError(400, `"${param}" has ${images.length} images. The maximum is ${MAX_IMAGES}. Send fewer.`, { param });
-  return { text: texts.join(separator), images };
+  const files = content.flatMap((part, index) =>
+    part.type === 'input_file' || part.type === 'input_audio' ? [readFile(part, `${param}[${index}]`)] : [],
+  );
+  if (files.length > MAX_FILES)
+    throw apiError(400, `"${param}" has ${files.length} files. The maximum is ${MAX_FILES}. Send fewer.`, { param });
+  return { text: texts.join(separator), images, files };
+}
+
+function partText(part: InputPart): string | undefined {
+  if (part.type === 'refusal') return part.refusal;
+  return part.type === 'input_image' || part.type === 'input_file' || part.type === 'input_audio'
+    ? undefined
+    : part.text;
+}
+
+const FILE_URL = /^data:[\w/.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/u;
+
+function readFile(part: InputFile | InputAudio, param: string): FilePart {
+  const isAudio = part.type === 'input_audio';
+  const [, data] = isAudio ? [undefined, part.input_audio.data] : (FILE_URL.exec(part.file_data ?? '') ?? []);
+  if (data === undefined)
+    throw apiError(400, `"${param}.file_data" must be a data: URL in base64.`, { param: `${param}.file_data` });
+  const name = isAudio ? `recording.${part.input_audio.format}` : (part.filename ?? 'file.pdf');
+  const file = readFilePart(name, Buffer.from(data, 'base64'));
+  if (typeof file === 'string') throw apiError(400, `"${param}" ${file}`, { param });
+  return file;
 }
 
 const DATA_URL = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/]+={0,2})$/u;
@@ -81,7 +116,11 @@ export function inputItem(item: OutputItem): object {
       const { id, role } = item;
       const type = role === 'assistant' ? 'output_text' : 'input_text';
       const annotations = role === 'assistant' ? { annotations: [] } : {};
-      const content = [{ type, text: item.content, ...annotations }, ...(item.images ?? []).map(wireImage)];
+      const content = [
+        { type, text: item.content, ...annotations },
+        ...(item.images ?? []).map(wireImage),
+        ...(item.files ?? []).map(wireFile),
+      ];
       return { type: 'message', id, status: 'completed', role, content };
     }
     case 'function_call': {
@@ -102,6 +141,12 @@ export function inputItem(item: OutputItem): object {
 function wireImage({ media_type, data }: ImagePart): object {
   const image_url = data === undefined ? null : `data:${media_type};base64,${data}`;
   return { type: 'input_image', image_url, detail: 'auto' };
+}
+
+function wireFile({ media_type, name, data }: FilePart): object {
+  if (media_type === 'application/pdf')
+    return { type: 'input_file', filename: name, file_data: `data:${media_type};base64,${data}` };
+  return { type: 'input_audio', input_audio: { data, format: media_type === 'audio/wav' ? 'wav' : 'mp3' } };
 }
 
 /**

@@ -44,14 +44,32 @@ export async function previousResponse(
   return { run, agentId, isNewest, openCalls: await openCallIds(service, run) };
 }
 
-/** The conversation up to and including the response. Runs that start in the thread later are excluded. */
-export async function responseConversation(
+/**
+ * The end of the conversation up to and including the response: the items from its first turn that has not ended on.
+ * `branchOf`: the place before that turn; undefined if it is the first turn, or if all turns have ended.
+ */
+export async function openEnd(service: Service, previous: PreviousResponse) {
+  const { runId, threadId, principal } = previous.run;
+  const runs = await allRuns(service.stores, threadId);
+  const place = runs.findIndex((run) => run.runId === runId);
+  const open = runs.slice(0, place + 1).find(({ state }) => !isFinalRunState(state));
+  const from = open === runs[0] ? undefined : open;
+  const items = await service.longReads.read(principal, () => responseConversation(service, previous, from));
+  return { items, branchOf: from && { threadId, turnId: from.turnId } };
+}
+
+/**
+ * The conversation up to and including the response, from the run `from` on. Runs that start in the thread later are
+ * excluded.
+ */
+async function responseConversation(
   service: Service,
   { run }: PreviousResponse,
+  from: Run | undefined,
 ): Promise<readonly OutputItem[]> {
   let next = await nextRun(service, run);
   for (;;) {
-    const items = await loadHistory(service.stores, run.threadId, next);
+    const items = await loadHistory(service.stores, run.threadId, next, from);
     const now = await nextRun(service, run);
     if (now?.runId === next?.runId) return items;
     next = now;

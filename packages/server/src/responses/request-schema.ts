@@ -34,8 +34,23 @@ const ImagePart = z.looseObject({
 });
 export type InputImage = z.infer<typeof ImagePart>;
 
-const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart], {
-  error: 'must be input_text, output_text, refusal or input_image. Files, audio and video are not supported.',
+const FilePart = z.looseObject({
+  type: z.literal('input_file'),
+  filename: z.string().max(255).nullish(),
+  file_data: z.string().nullish(),
+  file_id: unsupportedMember('stored files are not supported. Send the file in "file_data" as a data: URL.'),
+  file_url: unsupportedMember('the server fetches nothing for a client. Send the file in "file_data" as a data: URL.'),
+});
+export type InputFile = z.infer<typeof FilePart>;
+
+const AudioPart = z.looseObject({
+  type: z.literal('input_audio'),
+  input_audio: z.looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) }),
+});
+export type InputAudio = z.infer<typeof AudioPart>;
+
+const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart, FilePart, AudioPart], {
+  error: 'must be input_text, output_text, refusal, input_image, input_file or input_audio. Video is not supported.',
 });
 export type InputPart = z.infer<typeof Part>;
 
@@ -126,6 +141,21 @@ const Metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((metadata) => Object.keys(metadata).length <= 16, { error: 'may have at most 16 members.' });
 
+const AnswerFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('text') }),
+    z.strictObject({
+      type: z.literal('json_schema'),
+      name: FunctionName,
+      description: z.string().max(10_000).nullish(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  ],
+  { error: 'must be "text" or "json_schema".' },
+);
+
 export const CreateResponseSchema = z.strictObject({
   /** The slug or the model of an agent. Default: the agent of the previous response, or the server's default agent. */
   model: z.string().min(1).max(256).nullish(),
@@ -163,14 +193,7 @@ export const CreateResponseSchema = z.strictObject({
   user: z.string().max(256).nullish(),
   text: z
     .strictObject({
-      format: z
-        .looseObject({
-          type: z.unknown().refine((type) => type === 'text', {
-            error: 'must be "text": other formats of answers are not supported. Use a function tool.',
-            params: { code: UNSUPPORTED },
-          }),
-        })
-        .nullish(),
+      format: AnswerFormat.nullish(),
       verbosity: unsupportedMember(SAMPLING, 'medium'),
     })
     .nullish(),

@@ -1,5 +1,6 @@
 import type { AgentConfig } from '@toolscript/core/agent';
 import type { ModelSettings } from '@toolscript/service';
+import { answerSchemaProblem } from '../http/answer-schema.js';
 import { apiError } from './api-errors.js';
 import type { CreateResponse } from './request-schema.js';
 import type { RequestEcho, WireTool } from './wire.js';
@@ -108,7 +109,26 @@ export function requestEcho(body: CreateResponse, config: AgentConfig): RequestE
     metadata: body.metadata ?? {},
     safety_identifier: body.safety_identifier ?? null,
     prompt_cache_key: body.prompt_cache_key ?? null,
+    text: { format: formatEcho(body.text?.format ?? { type: 'text' }) },
   };
+}
+
+type AnswerFormat = NonNullable<NonNullable<CreateResponse['text']>['format']>;
+
+/** `strict` is true: the server checks every answer against the schema. */
+function formatEcho(format: AnswerFormat): RequestEcho['text']['format'] {
+  if (format.type === 'text') return { type: 'text' };
+  const { type, name, description = null, schema } = format;
+  return { type, name, description, schema, strict: true };
+}
+
+/** The JSON Schema of the answer that a request demands; undefined if the answer is text. */
+export function requestedSchema({ text }: CreateResponse): Readonly<Record<string, unknown>> | undefined {
+  const format = text?.format;
+  const schema = format?.type === 'json_schema' ? format.schema : undefined;
+  const problem = answerSchemaProblem(schema);
+  if (problem !== undefined) throw apiError(400, problem, { param: 'text.format.schema', code: 'invalid_value' });
+  return schema;
 }
 
 /**

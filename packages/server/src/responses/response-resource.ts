@@ -78,7 +78,6 @@ function emptyResponse({ runId, createdAt }: Run, echo: RequestEcho): ResponseRe
     output: [],
     usage: null,
     ...echo,
-    text: { format: { type: 'text' } },
     top_p: 1,
     presence_penalty: 0,
     frequency_penalty: 0,
@@ -106,5 +105,6 @@ function defaultEcho({ options }: Run): RequestEcho {
     metadata: {},
     safety_identifier: null,
     prompt_cache_key: null,
+    text: { format: { type: 'text' } },
   };
 }

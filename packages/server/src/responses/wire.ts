@@ -90,6 +90,18 @@ export type WireUsage = z.infer<typeof UsageSchema>;
 const StatusSchema = z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']);
 export type WireStatus = z.infer<typeof StatusSchema>;
 
+/** The format of the answer. */
+const AnswerFormatSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({
+    type: z.literal('json_schema'),
+    name: z.string(),
+    description: z.string().nullable(),
+    schema: z.record(z.string(), z.unknown()),
+    strict: z.boolean(),
+  }),
+]);
+
 /** The members of a request that its response repeats. */
 export const RequestEchoSchema = z.object({
   model: z.string(),
@@ -107,6 +119,7 @@ export const RequestEchoSchema = z.object({
   metadata: z.record(z.string(), z.string()),
   safety_identifier: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
+  text: z.object({ format: AnswerFormatSchema }),
 });
 export type RequestEcho = z.infer<typeof RequestEchoSchema>;
 
@@ -121,7 +134,6 @@ export const ResponseSchema = z.object({
   output: z.array(WireItemSchema),
   usage: UsageSchema.nullable(),
   ...RequestEchoSchema.shape,
-  text: z.object({ format: z.object({ type: z.literal('text') }) }),
   top_p: z.number(),
   presence_penalty: z.number(),
   frequency_penalty: z.number(),

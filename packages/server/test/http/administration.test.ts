@@ -204,7 +204,10 @@ describe('a parked run', () => {
       expect((await api.call(method, path, undefined, as('user'))).status).toBe(403);
     const { status, body } = await api.call('POST', resume);
     expect([status, body.status, body.stuck]).toEqual([202, 'queued', undefined]);
-    expect((await api.call('GET', '/api/v2/stuck-runs')).body.data).toEqual([]);
+    // The process has no worker.
+    const [queued] = (await api.call('GET', '/api/v2/stuck-runs')).body.data;
+    expect(queued).toMatchObject({ runId, stuck: expect.stringMatching(/^No worker is running\./u) });
+    expect((await api.call('POST', resume)).status).toBe(404);
     expect((await api.call('POST', '/api/v2/stuck-runs/run_missing/resume')).status).toBe(404);
     const { body: audit } = await api.call('GET', '/api/v2/audit?principal=ada');
     expect(audit.data.at(-1)).toMatchObject({

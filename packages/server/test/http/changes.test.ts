@@ -1,6 +1,7 @@
-import { openEventLog, openStores } from '@toolscript/service/stores';
+import { memoryStores, openEventLog, openStores } from '@toolscript/service/stores';
 import { until } from '@toolscript/testkit/until';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ChangedLists } from '#server/http/changed-lists.js';
 import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
 
 const closers: (() => unknown)[] = [];
@@ -75,5 +76,28 @@ describe('the work for streams of changes', () => {
     const received = await openStreams(server, 'bob', 1);
     await submit(server, 'bob');
     await until(() => received()[0] === 2);
+  });
+
+  it('wakes few streams in a turn of the event loop, however many are open', async () => {
+    const stores = memoryStores();
+    const lists = new ChangedLists(stores);
+    const stops = Array.from({ length: 45 }, () => new AbortController());
+    let events = 0;
+    const follow = async ({ signal }: AbortController) => {
+      for await (const _change of lists.follow('bob', signal)) events += 1;
+    };
+    const streams = stops.map(follow);
+    await until(() => events === streams.length);
+    const ofTurns: number[] = [];
+    const input = [{ type: 'message' as const, id: 'msg_1', role: 'user' as const, content: 'look' }];
+    await stores.runs.create({ principal: 'bob', thread: { create: {} }, input });
+    while (events < 2 * streams.length) {
+      const before = events;
+      await new Promise((resolve) => setImmediate(resolve));
+      ofTurns.push(events - before);
+    }
+    expect(Math.max(...ofTurns)).toBeLessThanOrEqual(10);
+    for (const stop of stops) stop.abort();
+    await Promise.all(streams);
   });
 });

@@ -13,6 +13,7 @@ afterEach(async () => {
 async function open(basePath?: string) {
   const service = await createServer({
     stores: 'memory:',
+    demo: true,
     auth: { token: TOKEN },
     logger: false,
     ...(basePath === undefined ? {} : { basePath }),

@@ -1,11 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { createServer } from '@toolscript/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
 
 const HTML = '<!doctype html><base href="/" /><script type="module" src="./assets/index-abc.js"></script>';
+
+const LARGE = 'export {};\n'.repeat(100);
 
 let folder: string;
 let server: TestServer;
@@ -15,6 +18,9 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), HTML);
   writeFileSync(join(folder, 'assets/index-abc.js'), 'export {};');
+  writeFileSync(join(folder, 'assets/large-abc.js'), LARGE);
+  writeFileSync(join(folder, 'assets/large-abc.js.br'), brotliCompressSync(LARGE));
+  writeFileSync(join(folder, 'assets/large-abc.js.gz'), gzipSync(LARGE));
   writeFileSync(join(folder, '.hidden'), 'hidden');
   server = await openTestServer({ page: folder });
 });
@@ -52,6 +58,23 @@ describe('the page of a server', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     expect(response.headers.get('content-type')).toMatch(/javascript/u);
+  });
+
+  it('sends files compressed as they were built, to browsers that take them so', async () => {
+    for (const [encoding, expected] of [
+      ['br, gzip', 'br'],
+      ['gzip', 'gzip'],
+      ['identity', null],
+    ] as const) {
+      const response = await get('/assets/large-abc.js', { headers: { 'accept-encoding': encoding } });
+      expect([response.status, response.headers.get('content-encoding')]).toEqual([200, expected]);
+      expect(response.headers.get('content-type')).toMatch(/javascript/u);
+      expect(response.headers.get('vary')).toBe('accept-encoding');
+      expect(response.headers.get('cache-control')).toContain('immutable');
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'self'");
+      expect(await response.text()).toBe(LARGE);
+    }
+    expect((await get('/assets/large-abc.js.br')).status).toBe(404);
   });
 
   it.each([

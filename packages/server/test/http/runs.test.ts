@@ -83,6 +83,30 @@ describe('a submitted prompt', () => {
       expect(await server.call('POST', '/api/v2/submit', wrong)).toMatchObject({ status: 400 });
   });
 
+  it('may have files, whose bytes must be of their type', async () => {
+    const data = Buffer.from('%PDF-1.7').toString('base64');
+    const file = { name: 'a.pdf', media_type: 'application/pdf', data };
+    const { status, body } = await server.call('POST', '/api/v2/submit', {
+      input: [{ content: 'read', files: [file] }],
+    });
+    expect(status).toBe(202);
+    const thread = await server.call('GET', `/api/v2/threads/${body.threadId}`);
+    expect(thread.body.items[0]).toMatchObject({ role: 'user', files: [{ type: 'file', ...file }] });
+    for (const wrong of [
+      { ...file, media_type: 'audio/wav' },
+      { ...file, data: Buffer.from('text').toString('base64') },
+      { ...file, data: Buffer.alloc(5 * 1024 * 1024 + 1, '%PDF-').toString('base64') },
+      { ...file, media_type: 'text/html' },
+    ]) {
+      const refused = await server.call('POST', '/api/v2/submit', { input: [{ content: 'read', files: [wrong] }] });
+      expect(refused.status).toBe(400);
+    }
+    const many = await server.call('POST', '/api/v2/submit', {
+      input: [{ content: 'x', files: [file, file, file, file, file] }],
+    });
+    expect(many.status).toBe(400);
+  });
+
   it('continues its thread, which the model reads', async () => {
     const first = await submit('one');
     await server.follow(first.runId);

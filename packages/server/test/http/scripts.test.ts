@@ -80,7 +80,11 @@ async function yielded(harness: Harness, source: string, options: RunScriptOptio
 
 function servedAgent(harness: Harness): ServedAgent {
   const agent = defineAgent({ slug: 'any' });
-  return { config: agent, open: async () => ({ agent, provider: scriptedModel({ turns: [] }), harness }) };
+  return {
+    config: agent,
+    capability: harness.capability,
+    open: async () => ({ agent, provider: scriptedModel({ turns: [] }), harness }),
+  };
 }
 
 const ask = (server: TestServer, method: string, path: string, token = 'ada', signal?: AbortSignal) =>

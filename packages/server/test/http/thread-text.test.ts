@@ -1,4 +1,4 @@
-import { LongAnswers } from '#server/http/long-answers.js';
+import { LongReads } from '@toolscript/service';
 import { textSlices } from '#server/http/text-slices.js';
 import { threadText } from '#server/http/thread-text.js';
 import { describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ describe('the text of a long thread', () => {
     };
     setImmediate(pass);
     const slices: string[] = [];
-    const options = { operations: 'full' as const, longAnswers: new LongAnswers() };
+    const options = { operations: 'full' as const, longReads: new LongReads(), scripts: 'separate' as const };
     for await (const slice of textSlices(threadText({ readItems }, THREAD, options))) {
       slices.push(slice);
       expect(slice.length).toBeLessThan(80_000);
@@ -37,12 +37,13 @@ describe('the text of a long thread', () => {
     expect(JSON.parse(slices.join(''))).toEqual({
       ...shown,
       items: turns.flatMap(({ items }) => items),
-      runs: turns.map(({ runId, turnId, state }) => ({ runId, turnId, status: state })),
+      runs: turns.map(({ runId, turnId, state, items }) => ({ runId, turnId, status: state, itemCount: items.length })),
+      scripts: 'separate',
     });
   });
 
   it('is read after the other long texts of its principal, and beside those of others', async () => {
-    const longAnswers = new LongAnswers();
+    const longReads = new LongReads();
     const reading = { ada: 0, bob: 0 };
     const most = { ada: 0, all: 0 };
     const readItems = (name: 'ada' | 'bob') => async () => {
@@ -54,7 +55,7 @@ describe('the text of a long thread', () => {
       return { turns: [turn(0)] };
     };
     const texts = (['ada', 'ada', 'ada', 'bob'] as const).map(async (principal) => {
-      const options = { operations: 'full' as const, longAnswers };
+      const options = { operations: 'full' as const, longReads, scripts: 'separate' as const };
       const text = threadText({ readItems: readItems(principal) }, { ...THREAD, principal }, options);
       for await (const part of text) expect(part).not.toBe('');
     });
@@ -64,7 +65,7 @@ describe('the text of a long thread', () => {
 
   it('of a thread without turns is whole, too', async () => {
     const slices: string[] = [];
-    const options = { operations: 'summary' as const, longAnswers: new LongAnswers() };
+    const options = { operations: 'summary' as const, longReads: new LongReads(), scripts: 'separate' as const };
     for await (const slice of textSlices(threadText({ readItems: async () => ({ turns: [] }) }, THREAD, options)))
       slices.push(slice);
     expect(JSON.parse(slices.join(''))).toMatchObject({ threadId: 't', items: [], runs: [] });

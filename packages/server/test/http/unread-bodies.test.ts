@@ -97,3 +97,13 @@ it('a small body of a refused request does not cost the client its answer', asyn
   const answer = await server.call('POST', '/nowhere', { text: 'x'.repeat(50_000) });
   expect(answer).toMatchObject({ status: 404, body: { status: 404, title: 'Not found' } });
 });
+
+it.each([
+  ['with its length', LENGTH],
+  ['in chunks', CHUNKED],
+])('the server reads no more of a body %s after it has refused it', async (_name, headers) => {
+  const authorised = [...headers, `Authorization: Bearer ${TOKEN}`];
+  const answers = ['/api/v2/submit', '/v1/responses'].map((path) => flood(`POST ${path} HTTP/1.1`, authorised));
+  for (const bytes of await bytesReadBy(answers)) expect(bytes).toBeLessThan(MAX_READ);
+  expect(await Promise.all(answers)).toEqual([400, 400]);
+});

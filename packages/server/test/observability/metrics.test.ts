@@ -30,6 +30,7 @@ function scriptAgent(slug: string, code: string, runtime: QuickJsPool) {
   const agent = defineAgent({ slug, provider: { api: 'openai-responses', model: 'scripted' } });
   const served: ServedAgent = {
     config: agent,
+    capability: harness.capability,
     open: async () => ({ agent, provider: scriptedModel({ turns }), harness }),
   };
   return served;
@@ -153,7 +154,9 @@ describe('the metrics', () => {
     });
     const now = await until(async () => {
       const found = await metrics();
-      return found.get('toolscript_worker_runs') === 1 ? found : undefined;
+      // The scrape may have counted the queue before the worker claimed the run.
+      const isClaimed = found.get('toolscript_worker_runs') === 1 && found.get('toolscript_runs{state="queued"}') === 0;
+      return isClaimed ? found : undefined;
     });
     expect(Object.fromEntries(now)).toMatchObject({
       'toolscript_runs{state="running"}': 1,

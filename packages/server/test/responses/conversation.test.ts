@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkEvents, openResponsesServer, type ResponsesServer } from './support/responses-server.js';
 import { until } from '@toolscript/testkit/until';
 
@@ -60,6 +60,26 @@ describe('a previous response', () => {
     const copy = await server.create({ input: 'other two', previous_response_id: first.id });
     expect(copy.status).toBe('completed');
     expect((await server.stores.threads.get(await threadOf(copy.id)))?.branchOf).toBeUndefined();
+  });
+
+  it('that follows an open one shares the turns before the open one', async () => {
+    const first = await server.create({ input: 'one' });
+    const open = await server.create({ input: 'stamp', previous_response_id: first.id });
+    const second = await server.create({ input: 'two', previous_response_id: open.id });
+    await server.create({ input: 'three', previous_response_id: second.id });
+    const source = await threadOf(first.id);
+    const read = vi.spyOn(server.stores.threads, 'readItems');
+    const branch = await server.create({ input: 'other three', previous_response_id: second.id });
+    expect(read.mock.calls.filter(([thread]) => thread === source)).toHaveLength(1);
+    read.mockRestore();
+    const threadId = await threadOf(branch.id);
+    const { turnId } = (await server.stores.runs.get(open.id.slice('resp_'.length)))!;
+    expect(await server.stores.threads.get(threadId)).toMatchObject({
+      branchOf: { threadId: source, turnId },
+    });
+    const { conversation } = server.requests.at(-1)!;
+    const prompts = conversation.filter((item) => item.type === 'message' && item.role === 'user');
+    expect(prompts).toMatchObject(['one', 'stamp', 'two', 'other three'].map((content) => ({ content })));
   });
 
   it('has one successor in its thread, for any number of concurrent requests', async () => {

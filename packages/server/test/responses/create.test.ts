@@ -141,6 +141,26 @@ describe('a request', () => {
     expect(conversation.at(-1)).toMatchObject({ images: [{ media_type: 'image/png', data: PIXEL }] });
   });
 
+  it('may contain PDFs and recordings, which its input items show', async () => {
+    const pdf = `data:application/pdf;base64,${Buffer.from('%PDF-1.7').toString('base64')}`;
+    const data = Buffer.from('ID3', 'latin1').toString('base64');
+    const content = [
+      { type: 'input_text', text: 'read' },
+      { type: 'input_file', filename: 'a.pdf', file_data: pdf },
+      { type: 'input_audio', input_audio: { data, format: 'mp3' } },
+    ];
+    const response = await server.create({ input: [{ role: 'user', content }] as never });
+    expect(response.error).toBeNull();
+    expect(last().conversation.at(-1)).toMatchObject({
+      files: [
+        { name: 'a.pdf', media_type: 'application/pdf' },
+        { media_type: 'audio/mpeg', data },
+      ],
+    });
+    const { data: items } = await server.client.responses.inputItems.list(response.id);
+    expect(items[0]).toMatchObject({ content });
+  });
+
   it('may name the agent’s model instead of the agent, or omit it for the server’s first agent', async () => {
     expect(await server.create({ model: HELPER_MODEL, input: 'hello' })).toMatchObject({ status: 'completed' });
     expect(last().conversation.at(-1)).toMatchObject({ content: 'hello' });

@@ -48,8 +48,18 @@ const CASES: readonly [string, object, { param?: string | null; code?: string; m
     ['a conversation', { conversation: 'conv_1' }, { param: 'conversation', message: 'previous_response_id' }],
     [
       'a format of the answer',
-      { text: { format: { type: 'json_schema', name: 'x', schema: {} } } },
-      { param: 'text.format.type', code: 'unsupported_parameter' },
+      { text: { format: { type: 'json_object' } } },
+      { param: 'text.format.type', message: 'json_schema' },
+    ],
+    [
+      'a schema that is none',
+      { text: { format: { type: 'json_schema', name: 'x', schema: { type: 'number', minimum: 'a' } } } },
+      { param: 'text.format.schema', message: 'schema of the answer' },
+    ],
+    [
+      'a large schema',
+      { text: { format: { type: 'json_schema', name: 'x', schema: { description: 'x'.repeat(100_000) } } } },
+      { param: 'text.format.schema', message: 'maximum is 100000' },
     ],
     ['a tool of the service', { tools: [{ type: 'web_search' }] }, { param: 'tools[0].type' }],
     ['a function without a name', { tools: [{ ...WEATHER, name: '' }] }, { param: 'tools[0].name' }],
@@ -66,7 +76,7 @@ const CASES: readonly [string, object, { param?: string | null; code?: string; m
     [
       'a file',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'x' }] }] },
-      { param: 'input[0].content[0].type', message: 'Files' },
+      { param: 'input[0].content[0].file_data', message: 'data: URL' },
     ],
     [
       'an image behind a URL',

@@ -47,7 +47,8 @@ it.each(WAYS)(
         });
         const harness = createHarness({ ...parts, tools: [mark], typecheck: 'off' });
         const provider = scriptedModel({ turns });
-        return [{ config: agent, open: async () => ({ agent, provider, harness }), close: () => harness.close() }];
+        const open = async () => ({ agent, provider, harness });
+        return [{ config: agent, capability: harness.capability, open, close: () => harness.close() }];
       },
     });
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'Go', agentId: 'marker' });

@@ -7,15 +7,17 @@ import { z } from 'zod';
 import { promptedModel } from './prompted-model.js';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
+type OneScriptOptions = Omit<HarnessOptions, 'tools'> & { slug?: string; moreTools?: readonly Tool[] };
+
 /**
  * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an
  * approval, and `hang` never ends and ignores its signal.
  */
 export function oneScriptAgent(
-  { moreTools = [], ...options }: Omit<HarnessOptions, 'tools'> & { moreTools?: readonly Tool[] },
+  { slug = 'one-script', moreTools = [], ...options }: OneScriptOptions,
   effectsFile: string,
 ): ServedAgent & { close(): Promise<void> } {
-  const config = defineAgent({ slug: 'one-script' });
+  const config = defineAgent({ slug });
   const input = z.object({ tag: z.string() });
   const execute = ({ tag }: { tag: string }, { idempotencyKey }: { idempotencyKey: string }) => {
     appendFileSync(effectsFile, `${idempotencyKey} ${tag}\n`);
@@ -41,7 +43,8 @@ export function oneScriptAgent(
     const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
     return { parts: [part], usage: { input_tokens: 0, output_tokens: 0 } };
   });
-  return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
+  const open = async () => ({ agent: config, provider, harness });
+  return { config, capability: harness.capability, open, close: () => harness.close() };
 }
 
 /** The tags of the effects that took place, in order. */

@@ -12,6 +12,7 @@ export function talkingAgent(): ServedAgent & { close(): Promise<void> } {
   const harness = createHarness({ ...sharedThreads(), tools: [] });
   return {
     config: CONFIG,
+    capability: harness.capability,
     open: async () => ({ agent: CONFIG, provider: talkingModel(), harness }),
     close: () => harness.close(),
   };

@@ -1,7 +1,7 @@
 import type { Harness } from '@toolscript/core';
 import { keyVariable, type AgentConfig, type SubAgentHost } from '@toolscript/core/agent';
 import type { LoadImage } from '@toolscript/core/history';
-import type { JsonObject, ModelProvider } from '@toolscript/core/protocol';
+import type { JsonObject, ModelProvider, ScriptCapability } from '@toolscript/core/protocol';
 
 /** A submitter's options for one run. `expose` only narrows the operator's configuration. */
 export interface RunChoices {
@@ -23,6 +23,8 @@ export interface OpenedAgent {
   /** Members of the scripts' `context`. */
   readonly context?: JsonObject | undefined;
   readonly loadImage?: LoadImage | undefined;
+  /** The JSON Schema of the final answer of the runs. Default: the answer is text. */
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Launches the sub-agents of the agent. They use the tools of the harness. */
   readonly subAgents?: SubAgentHost | undefined;
 }
@@ -32,6 +34,8 @@ export interface ServedAgent {
   readonly config: AgentConfig;
   /** The reason why the agent cannot work now, and the fix. */
   readonly problem?: string | undefined;
+  /** The `capability` of the harnesses that `open` returns. */
+  readonly capability: ScriptCapability;
   /**
    * The server calls `open` for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because
    * of a missing key.
@@ -45,6 +49,8 @@ export interface ServedAgent {
  */
 export interface AgentDirectory {
   list(): Promise<readonly ServedAgent[]>;
+  /** All agents that `find` finds. Default: those of `list`. */
+  all?(): Promise<readonly ServedAgent[]>;
   /** The agent with this slug, or the default agent if `slug` is omitted. Returns undefined if no such agent exists. */
   find(slug?: string): Promise<ServedAgent | undefined>;
 }
@@ -56,7 +62,7 @@ export function allowedModels({ provider, models = [] }: AgentConfig): string[] 
 
 /** Describes the problem and its fix if the agent's API key is missing from the environment. */
 export function keyProblem(agent: AgentConfig, environment: Readonly<Record<string, string | undefined>>) {
-  const name = keyVariable(agent);
+  const name = keyVariable(agent, environment);
   if (name === undefined || (environment[name] ?? '') !== '') return undefined;
   return `The agent ${agent.slug} needs a key. Set the environment variable ${name}, and restart the server.`;
 }

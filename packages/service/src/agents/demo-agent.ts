@@ -47,6 +47,9 @@ export function demoAgent(
   });
   return {
     config: DEMO_AGENT,
+    get capability() {
+      return agents.capability;
+    },
     open: async (choices) => (await agents.find())!.open(choices),
     close: () => agents.close(),
   };

@@ -1,18 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
 import {
   createSubAgents,
   defineAgent,
   exposeAlso,
   keyVariable,
+  modelReferences,
   modelSettings,
+  type ModelReference,
   type AgentConfig,
   type AgentInput,
   type SubAgentOptions,
   type SubAgents,
 } from '@toolscript/core/agent';
-import { createProvider, type ProviderApi } from '@toolscript/core/providers';
-import { present } from '@toolscript/core/internal';
-import { ToolscriptUsageError, type ModelProvider } from '@toolscript/core/protocol';
+import { createProvider, withFallbacks, type ProviderApi } from '@toolscript/core/providers';
+import { optionsCapability, present } from '@toolscript/core/internal';
+import { ToolscriptUsageError, type ModelProvider, type ScriptCapability } from '@toolscript/core/protocol';
 import {
   fixedAgents,
   keyProblem,
@@ -45,21 +48,38 @@ const MAX_HARNESSES = 32;
 
 /**
  * Agents that select their tools from one harness configuration. The directory creates one harness for each selection
- * of tools, and one for each agent with sub-agents, when a run first needs the harness.
+ * of tools and value of `scripts`, and one for each agent with sub-agents, when a run first needs the harness.
  */
 export class HarnessAgents implements AgentDirectory {
   readonly #options: HarnessAgentsOptions;
   readonly #agents: AgentDirectory;
   readonly #harnesses = new Map<string, OpenedHarness>();
 
-  constructor(options: HarnessAgentsOptions) {
-    this.#options = options;
+  #capability: ScriptCapability | undefined;
+
+  constructor({ harness, ...options }: HarnessAgentsOptions) {
+    // All harnesses need the same key, because a run may continue with another one.
+    this.#options = { ...options, harness: { ...harness, suspensionKey: harness.suspensionKey ?? randomBytes(32) } };
+    const capability = () => this.capability;
     const agents = options.agents.map((input): ServedAgent => {
-      const config = defineAgent(input);
+      const config = defineAgent({ ...input, ...present({ scripts: input.scripts ?? harness.scripts }) });
       const problem = options.provider === undefined ? keyProblem(config, process.env) : undefined;
-      return { config, open: (choices) => this.#open(config, choices), problem };
+      const open = (choices: RunChoices) => this.#open(config, choices);
+      return {
+        config,
+        open,
+        problem,
+        get capability() {
+          return capability();
+        },
+      };
     });
     this.#agents = fixedAgents(agents);
+  }
+
+  get capability(): ScriptCapability {
+    this.#capability ??= optionsCapability(this.#options.harness);
+    return this.#capability;
   }
 
   list(): Promise<readonly ServedAgent[]> {
@@ -84,7 +104,8 @@ export class HarnessAgents implements AgentDirectory {
   }
 
   #openHarness(expose: HarnessOptions['expose'], agent: AgentConfig): OpenedHarness {
-    const key = JSON.stringify([expose, agent.agents === undefined ? undefined : agent.slug]);
+    const { scripts } = agent;
+    const key = JSON.stringify([expose, agent.agents === undefined ? undefined : agent.slug, scripts]);
     const found = this.#harnesses.get(key);
     if (found !== undefined) return found;
     if (this.#harnesses.size >= MAX_HARNESSES)
@@ -94,7 +115,7 @@ export class HarnessAgents implements AgentDirectory {
     const more = subAgents?.tools ?? [];
     const exposed = exposeAlso(expose, more);
     const tools = [...options.tools, ...more];
-    const harness = createHarness({ ...options, tools, ...(exposed === undefined ? {} : { expose: exposed }) });
+    const harness = createHarness({ ...options, ...present({ expose: exposed, scripts }), tools });
     const opened = { harness, subAgents };
     this.#harnesses.set(key, opened);
     return opened;
@@ -141,12 +162,16 @@ export function narrowedTo(harness: Harness, expose: readonly string[]): { tools
 function defaultProvider(agent: AgentConfig, model: string | undefined): ModelProvider {
   const { slug, provider } = agent;
   if (provider === undefined) throw new ToolscriptUsageError('AGENT_WITHOUT_PROVIDER', { slug });
-  const problem = keyProblem(agent, process.env);
+  return withFallbacks(modelReferences(agent, model).map((one) => openReference(agent, one)));
+}
+
+function openReference(agent: AgentConfig, provider: ModelReference): ModelProvider {
+  const problem = keyProblem({ ...agent, provider }, process.env);
   if (problem !== undefined) throw new ToolscriptUsageError('AGENT_UNUSABLE', { problem });
-  const keyName = keyVariable(agent);
+  const keyName = keyVariable({ provider });
   const apiKey = keyName === undefined ? undefined : process.env[keyName];
   return createProvider(provider.api as ProviderApi, {
-    model: model ?? provider.model,
+    model: provider.model,
     apiKey,
     ...modelSettings(provider),
   });

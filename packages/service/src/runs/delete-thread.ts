@@ -37,6 +37,7 @@ export async function deleteRemains(
     await log.delete(runId);
   }
   const kept = await scripts.journal.list({ threadId });
+  await scripts.heaps?.deleteThread(threadId);
   // The deletion also stops a running script, because its claim is no longer valid.
   for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);
 }

@@ -5,6 +5,7 @@ import {
   DEFAULT_LIMITS,
   type Approval,
   type OutputItem,
+  type Run,
   type ServiceStores,
   type StreamEvent,
 } from '@toolscript/core/protocol';
@@ -23,6 +24,7 @@ import type { AgentDirectory, OpenedAgent } from '../agents/index.js';
 import { isLoss, type HeldRun } from './held-run.js';
 import { sharedSettings, withInstructions, withSettings } from './model-settings.js';
 import { scriptPrincipal } from '../principals.js';
+import type { LongReads } from './long-reads.js';
 import { loadHistory } from './run-history.js';
 import { areFilesWhole } from './run-owner.js';
 import { narrowLimits, RunOptionsSchema, type RunOptions } from './run-options.js';
@@ -31,6 +33,8 @@ import { compareInstructions } from './thread-instructions.js';
 export interface ExecutionParts {
   readonly stores: ServiceStores;
   readonly agents: AgentDirectory;
+  /** The reads of other runs. Default: this run waits for none. */
+  readonly longReads?: LongReads | undefined;
   /** The script that a user resumes or recovers with this run. */
   readonly script?: ScriptCommand | undefined;
   /**
@@ -60,6 +64,11 @@ export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: Exec
     if (!held.state.isEnded && !endsUnbegun(held)) await work(held, claimed, parts);
   } catch (error) {
     fault = error;
+    // A run that has begun is not destroyed by a process that cannot continue it.
+    if (isOfAgent(error) && claimed.run.epoch > 1 && held.stopReason === undefined) {
+      await held.park((error as Error).message);
+      return error;
+    }
     if (isOfStore(error)) held.leave(error);
     else fail(held, error);
   }
@@ -141,10 +150,10 @@ interface OpenedRun extends ExecutionParts {
 /** The part of the run that this claim performs. */
 async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Promise<RunPart> {
   const { run, turn, approvals } = claimed;
-  const { stores, opened, options, script } = about;
+  const { opened, options, script } = about;
   const { toolChoice } = options.settings ?? {};
   const { runId, threadId, turnId } = run;
-  const history = about.history ?? (await loadHistory(stores, threadId, run));
+  const history = about.history ?? (await conversationBefore(run, about));
   const { nonce, system: ofThread, tools, input } = await instructedConversation(held, claimed, about, history);
   const system = withInstructions(ofThread, options.settings);
   const common = { ...commonOptions(held, about), history, nonce, system: system ?? '', tools };
@@ -182,6 +191,12 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
   return resumedPart({ ...resumed, decisions, mayBeResumed });
 }
 
+/** The conversation before the run. Long ones of a principal are read one after the other. */
+async function conversationBefore(run: Run, { stores, longReads }: ExecutionParts): Promise<readonly OutputItem[]> {
+  const load = () => loadHistory(stores, run.threadId, run);
+  return longReads === undefined ? load() : longReads.read(run.principal, load);
+}
+
 /** The instructions for the thread's model, and the text before the prompt of a new run. */
 async function instructedConversation(
   held: HeldRun,
@@ -205,7 +220,8 @@ async function instructedConversation(
   return { nonce, system, tools, input: [compared.announcement, files].filter((item) => item !== undefined) };
 }
 
-function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: OpenedRun) {
+function commonOptions(held: HeldRun, { opened, options }: OpenedRun) {
+  const { overrides, settings, outputSchema = opened.outputSchema } = options;
   const { agent, provider, harness, app, context, loadImage, subAgents } = opened;
   const { runId, epoch } = held.run;
   const principal = scriptPrincipal(held.run.principal);
@@ -221,8 +237,10 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
     ...sharedSettings(settings),
     signal: held.signal,
     fence: { runId, epoch },
+    confirmHeld: () => held.confirmHeld(),
     flushEvents: () => held.flushEvents(),
     scriptSourceDeltas: true,
+    outputSchema,
     ...(app === undefined ? {} : { app }),
     ...(context === undefined ? {} : { context }),
     ...(loadImage === undefined ? {} : { loadImage }),
@@ -246,9 +264,14 @@ function isOfStore(error: unknown): boolean {
   return isLoss(error) || (error instanceof Error && error.name === 'StoreUnavailableError');
 }
 
+/** Whether the agent is missing, or cannot work in this process. */
+function isOfAgent(error: unknown): boolean {
+  return error instanceof Error && ['AgentUnavailableError', 'ToolscriptUsageError'].includes(error.name);
+}
+
 function fail(held: HeldRun, error: unknown): void {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  const isExpected = name === 'AgentUnavailableError' || name === 'ToolscriptUsageError';
+  const message = error instanceof Error ? error.message : String(error);
+  const isExpected = isOfAgent(error);
   if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
   held.emit({
     type: 'response_error',

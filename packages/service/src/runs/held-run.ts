@@ -79,7 +79,7 @@ export class HeldRun {
       const onFailure = (error: unknown) => self.fail(error);
       const onWritten = self.observer?.eventsWritten.bind(self.observer);
       const { threads } = stores;
-      const confirmHeld = () => self.#confirmHeld();
+      const confirmHeld = () => self.confirmHeld();
       return new EventWriter({ log, threads, epoch, confirmHeld, isPersistedElsewhere, onFailure, onWritten });
     });
     try {
@@ -162,6 +162,12 @@ export class HeldRun {
       () => false,
     );
     if (!isWritten && this.#settings.onWriteFailed === undefined) throw new RunInterruption();
+  }
+
+  /** Rejects if another process has claimed the run. */
+  async confirmHeld(): Promise<void> {
+    const { isHeld } = await this.#settings.stores.runs.renew(this.#fence, this.#settings.leaseMs);
+    if (!isHeld) throw storeErrors.runNotHeld(this.run.runId, this.run.epoch);
   }
 
   /**
@@ -260,11 +266,6 @@ export class HeldRun {
     } catch {
       this.#reporting = undefined;
     }
-  }
-
-  async #confirmHeld(): Promise<void> {
-    const { isHeld } = await this.#settings.stores.runs.renew(this.#fence, this.#settings.leaseMs);
-    if (!isHeld) throw storeErrors.runNotHeld(this.run.runId, this.run.epoch);
   }
 }
 

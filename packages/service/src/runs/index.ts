@@ -1,5 +1,6 @@
 export { deleteThread } from './delete-thread.js';
 export type { ScriptCommand } from './execute-run.js';
+export { LongReads } from './long-reads.js';
 export type { ModelSettings } from './model-settings.js';
 export { allEvents, allPageItems, allRuns, allTurns, loadHistory, storedEvents } from './run-history.js';
 export type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
@@ -9,6 +10,8 @@ export { RunState } from './run-state.js';
 export { LEASE_MS, ownClaim, ownOwner } from './run-owner.js';
 export { RunCleaner } from './run-cleaner.js';
 export { StoreProbe } from './store-probe.js';
+export { stopRun } from './stop-run.js';
+export { stuckReason } from './stuck-runs.js';
 export { streamRun } from './run-stream.js';
 export { RunWorker } from './run-worker.js';
 export { refuseHeldThread, ThreadHeldError } from './thread-claims.js';

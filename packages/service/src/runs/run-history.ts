@@ -5,21 +5,69 @@ import type { OutputItem, Run, ServiceStores, StreamEvent } from '@toolscript/co
 
 /**
  * The conversation as the model reads it, in chronological order. `before`: includes only runs that were created before
- * this run.
+ * this run. `from`: omits the runs that were created before this run.
  */
 export async function loadHistory(
   stores: ServiceStores,
   threadId: string,
   before?: Pick<Run, 'runId'>,
+  from?: Pick<Run, 'runId'>,
 ): Promise<readonly OutputItem[]> {
-  const runs = earlierThan(await allRuns(stores, threadId), before);
-  if (runs.some(({ updatedAt }, index) => updatedAt > (runs[index + 1]?.createdAt ?? updatedAt)))
-    return inOrderOfEvents(stores, runs);
-  const turns = earlierThan(await allTurns(stores, threadId), before);
-  return extendHistory(
-    turns.flatMap(({ items }) => items),
-    [],
-  );
+  const all = await allRuns(stores, threadId);
+  const runs = earlierThan(all.slice(from && all.findIndex(({ runId }) => runId === from.runId)), before);
+  const overlap = await firstOverlap(stores, runs);
+  const end = overlap === -1 ? before : runs[overlap];
+  const items = await itemsBetween(stores, threadId, from, end);
+  return overlap === -1 ? extendHistory(items, []) : inOrderOfEvents(stores, items, runs.slice(overlap));
+}
+
+/** The items of the turns from one run on, before another one. Reads no later page. */
+async function itemsBetween(
+  { threads }: ServiceStores,
+  threadId: string,
+  start: Pick<Run, 'runId'> | undefined,
+  end: Pick<Run, 'runId'> | undefined,
+): Promise<OutputItem[]> {
+  const items: OutputItem[] = [];
+  let isBefore = start !== undefined;
+  for (let query: { after?: string | undefined } | undefined = {}; query !== undefined;) {
+    const page: ItemPage = await threads.readItems(threadId, query);
+    for (const turn of page.turns) {
+      if (turn.runId === end?.runId) return items;
+      if (turn.runId === start?.runId) isBefore = false;
+      if (!isBefore) for (const item of turn.items) items.push(item);
+    }
+    query = page.next === undefined ? undefined : { after: page.next };
+  }
+  return items;
+}
+
+/**
+ * The index of the first run that continued after a later run had begun; -1 if there is none. A prompt that waited in
+ * the queue was created long before its run began.
+ */
+async function firstOverlap(stores: ServiceStores, runs: readonly Run[]): Promise<number> {
+  for (const [index, { runId, updatedAt }] of runs.entries()) {
+    if (updatedAt <= (runs[index + 1]?.createdAt ?? updatedAt)) continue;
+    const next = await firstEvent(stores, runs.slice(index + 1));
+    const count = await stores.threads.nextSeq(runId);
+    const last = await eventAt(stores, runId, count - 1);
+    if (next !== undefined && last !== undefined && last.timestamp > next.timestamp) return index;
+  }
+  return -1;
+}
+
+/** The first event of the first of these runs that has begun. */
+async function firstEvent(stores: ServiceStores, runs: readonly Run[]): Promise<StreamEvent | undefined> {
+  for (const { runId } of runs) {
+    const event = await eventAt(stores, runId, 0);
+    if (event !== undefined) return event;
+  }
+  return undefined;
+}
+
+async function eventAt({ threads }: ServiceStores, runId: string, seq: number): Promise<StreamEvent | undefined> {
+  return seq < 0 ? undefined : (await threads.readEvents(runId, { from: seq, limit: 1 })).events[0];
 }
 
 function earlierThan<Row extends { readonly runId: string }>(
@@ -75,10 +123,14 @@ export async function eventsFrom(start: number, read: (from: number) => Promise<
 }
 
 /**
- * Orders the events of the runs. A run may have resumed after a later run started, so each part of a run has its own
- * position.
+ * Appends the events of the runs to the items, in order. A run may have resumed after a later run started, so each part
+ * of a run has its own position.
  */
-async function inOrderOfEvents(stores: ServiceStores, runs: readonly Run[]): Promise<readonly OutputItem[]> {
+async function inOrderOfEvents(
+  stores: ServiceStores,
+  items: readonly OutputItem[],
+  runs: readonly Run[],
+): Promise<readonly OutputItem[]> {
   const parts: StreamEvent[][] = [];
   for (const { runId } of runs)
     for (const event of await allEvents(stores, runId)) {
@@ -86,7 +138,7 @@ async function inOrderOfEvents(stores: ServiceStores, runs: readonly Run[]): Pro
       if (part === undefined || event.payload.type === 'response_start' || event.seq === 0) parts.push([event]);
       else part.push(event);
     }
-  return extendHistory([], parts.toSorted(([left], [right]) => left!.timestamp - right!.timestamp).flat());
+  return extendHistory(items, parts.toSorted(([left], [right]) => left!.timestamp - right!.timestamp).flat());
 }
 
 /** The items of all pages of a list. */

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog, HarnessStore, Run, RunFence, ServiceStores } from '@toolscript/core/protocol';
+import type { EventLog, HarnessStore, Run, RunFence, ScriptCapability, ServiceStores } from '@toolscript/core/protocol';
 import { present } from '@toolscript/core/internal';
 import type { RunPage } from '@toolscript/core/ports';
 import type { Projection } from '../projections/projection.js';
 import type { AgentDirectory } from '../agents/index.js';
+import { workerGroups } from '../agents/worker-groups.js';
+import { newStoreId } from '../stores/store-rules.js';
 import { deleteRemains } from './delete-thread.js';
 import { executeRun } from './execute-run.js';
 import { HeldRun, isLoss } from './held-run.js';
 import { allPageItems } from './run-history.js';
 import type { ObserveRun } from './run-observer.js';
+import type { LongReads } from './long-reads.js';
 import { isOwnerDead, LEASE_MS } from './run-owner.js';
 import type { StoreProbe } from './store-probe.js';
 
@@ -23,6 +26,12 @@ const CANCEL_CHECK_MS = 1_000;
 
 const MAX_CLAIMS_AT_ONCE = 32;
 
+/** The time for which the list of agents that a worker has read counts, in ms. */
+const GROUPS_MS = 1_000;
+
+/** The interval between notices of a worker. A notice counts for `LEASE_MS`. */
+const ANNOUNCE_MS = 10_000;
+
 /** Maximum number of processes that may die one after the other during a run that makes no progress. */
 const MAX_DEATHS = 20;
 
@@ -34,6 +43,8 @@ export interface RunWorkerSettings {
   readonly probe: StoreProbe;
   readonly projection?: Projection | undefined;
   readonly agents: AgentDirectory;
+  /** Long reads, which those of the runs' conversations join. */
+  readonly longReads?: LongReads | undefined;
   /** The identity of this process, from `ownOwner`. */
   readonly owner: string;
   /** Maximum number of concurrent runs. */
@@ -64,6 +75,13 @@ export class RunWorker {
   #faultAt = -Infinity;
   /** The last reported fault of an unavailable store. Cleared when a run ends or suspends without a stop. */
   #reportedFault: string | undefined;
+  readonly #workerId = newStoreId('wrk');
+  #groups: readonly ScriptCapability[] = [];
+  /** The monotonic times at which the groups were read, and announced. */
+  #readAt = -Infinity;
+  #announcedAt = -Infinity;
+  /** The index of the group that claims first. */
+  #firstGroup = 0;
   #sweep: Promise<void> | undefined;
   #sweeping: NodeJS.Timeout | undefined;
   #checking: NodeJS.Timeout | undefined;
@@ -95,6 +113,7 @@ export class RunWorker {
     for (const { held } of this.#heldRuns.values()) held.stop('draining');
     await this.#endWithin(STOP_MS);
     await this.#releaseFailed().catch((error: unknown) => this.#report(error, undefined));
+    await this.#withdraw().catch((error: unknown) => this.#report(error, undefined));
     await this.#watching;
   }
 
@@ -137,6 +156,7 @@ export class RunWorker {
     this.#isStoreFailing = false;
     try {
       await this.#releaseFailed();
+      if (performance.now() - this.#announcedAt >= ANNOUNCE_MS) await this.#readGroups();
       const held = await allPageItems<RunPage, Run>(
         (after) => runs.list({ state: 'running', ...after }),
         (page) => page.runs,
@@ -151,6 +171,29 @@ export class RunWorker {
       this.#report(error, undefined);
     }
     this.#wake();
+  }
+
+  #noticeId(index: number): string {
+    return `${this.#workerId}_${index}`;
+  }
+
+  async #withdraw(): Promise<void> {
+    for (const index of this.#groups.keys()) await this.#settings.stores.runs.withdraw(this.#noticeId(index));
+  }
+
+  /** Reads which runs this process can continue. Announces it after a change, and every `ANNOUNCE_MS`. */
+  async #readGroups(): Promise<void> {
+    const { agents, workspaces, stores } = this.#settings;
+    const groups = await workerGroups(agents);
+    this.#readAt = performance.now();
+    const hasChanged = JSON.stringify(groups) !== JSON.stringify(this.#groups);
+    if (!hasChanged && this.#readAt - this.#announcedAt < ANNOUNCE_MS) return;
+    if (groups.length < this.#groups.length) await this.#withdraw();
+    this.#groups = groups;
+    const notice = { ...present({ workspaces: workspaces && [...workspaces] }), leaseMs: LEASE_MS };
+    for (const [index, { opens }] of this.#groups.entries())
+      await stores.runs.announce({ ...notice, workerId: this.#noticeId(index), opens: [...opens] });
+    this.#announcedAt = this.#readAt;
   }
 
   /** Releases the claims in `#unreleasedClaims`. Rejects if the store still fails. */
@@ -218,9 +261,16 @@ export class RunWorker {
   async #claimWaiting(): Promise<void> {
     if (!(await this.#isAnyActive())) return;
     await this.#settings.probe.check();
+    if (performance.now() - this.#readAt >= GROUPS_MS) await this.#readGroups();
+    this.#firstGroup += 1;
+    for (const index of this.#groups.keys())
+      await this.#claimOf(this.#groups[(this.#firstGroup + index) % this.#groups.length]!);
+  }
+
+  async #claimOf(group: ScriptCapability): Promise<void> {
     for (let wanted = 1; ; wanted = Math.min(wanted * 2, MAX_CLAIMS_AT_ONCE)) {
       const count = Math.min(wanted, this.#settings.size - this.#heldRuns.size);
-      const claims = await Promise.allSettled(Array.from({ length: count }, () => this.#claimOne()));
+      const claims = await Promise.allSettled(Array.from({ length: count }, () => this.#claimOne(group)));
       const failed = claims.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
       if (count === 0 || claims.some((claim) => claim.status === 'fulfilled' && !claim.value)) return;
@@ -234,12 +284,13 @@ export class RunWorker {
     return false;
   }
 
-  async #claimOne(): Promise<boolean> {
+  async #claimOne({ needs, opens }: ScriptCapability): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false;
-    const { stores, agents, owner, workspaces, maxPerPrincipal } = this.#settings;
+    const { stores, agents, longReads, owner, workspaces, maxPerPrincipal } = this.#settings;
     const where = present({ workspaces: workspaces && [...workspaces], maxPerPrincipal });
     const isAfterFault = performance.now() - this.#faultAt < LEASE_MS;
-    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, isAfterFault, ...where });
+    const ofGroup = { needs: [...needs], opens: [...opens] };
+    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, isAfterFault, ...where, ...ofGroup });
     if (claimed === undefined) return false;
     const { run } = claimed;
     const onFault = (error: unknown) => this.#report(error, run);
@@ -247,7 +298,13 @@ export class RunWorker {
     if (held === undefined) return true;
     const { deaths = 0 } = run;
     const isHopeless = deaths > MAX_DEATHS && !held.state.isEnded && held.stopReason === undefined;
-    const executing = isHopeless ? held.park(deathsReason(deaths)) : executeRun(held, claimed, { stores, agents });
+    // A cancelled run that no worker opens ends here, without its scripts.
+    const isOpened = run.needs.every((need) => opens.includes(need));
+    const executing = isHopeless
+      ? held.park(deathsReason(deaths))
+      : isOpened
+        ? executeRun(held, claimed, { stores, agents, longReads })
+        : held.end();
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)

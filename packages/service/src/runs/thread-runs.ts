@@ -6,13 +6,14 @@ import { StoreUnavailableError, type ClaimedRun } from '@toolscript/core/ports';
 import type {
   Approval,
   EventLog,
+  MessageItem,
   OutputItem,
   Run,
   RunDraft,
   ServiceStores,
   StreamEvent,
 } from '@toolscript/core/protocol';
-import type { OpenedAgent } from '../agents/index.js';
+import { agentNeed, type OpenedAgent } from '../agents/index.js';
 import { LOCAL_PRINCIPAL } from '../principals.js';
 import { memoryEventLog } from '../stores/memory/memory-event-log.js';
 import { memoryStores } from '../stores/memory/memory-stores.js';
@@ -20,7 +21,7 @@ import { executeRun, type ScriptCommand } from './execute-run.js';
 import { HeldRun, isLoss } from './held-run.js';
 import { allRuns, loadHistory } from './run-history.js';
 import { LEASE_MS, ownClaim } from './run-owner.js';
-import { claimInterruptedRun, heldError, refuseHeldThread } from './thread-claims.js';
+import { abilityToClaim, claimInterruptedRun, heldError, refuseHeldThread } from './thread-claims.js';
 import { inputTitle } from './thread-title.js';
 
 export interface ThreadRunsSettings {
@@ -102,13 +103,13 @@ export class ThreadRuns {
     return this.#isStored || this.#isLost;
   }
 
-  /** Executes a run with a prompt. Rejects with a `ThreadHeldError` if another process works on the thread. */
-  async say(text: string, watch: RunWatch): Promise<void> {
+  /** Executes a run with a prompt, and with what is attached to it. Rejects with a `ThreadHeldError` if another process works on the thread. */
+  async say(text: string, watch: RunWatch, attached: Pick<MessageItem, 'images' | 'files'> = {}): Promise<void> {
     if (this.#isStored && !this.#isLost) {
       await this.#closeInterrupted();
       await this.#trimLog();
     }
-    await this.#execute(await this.#create([userMessage(text)]), watch);
+    await this.#execute(await this.#create([{ ...userMessage(text), ...attached } as OutputItem]), watch);
   }
 
   /**
@@ -117,7 +118,8 @@ export class ThreadRuns {
    */
   async resume(script: ScriptCommand, watch: RunWatch): Promise<void> {
     if (this.#isLost) return this.#execute({ ...(await this.#createForScript(script.scriptId)), script }, watch);
-    const interrupted = await claimInterruptedRun(this.#stores, this.id);
+    const { capability } = this.#settings.opened.harness;
+    const interrupted = await claimInterruptedRun(this.#stores, this.id, capability);
     if (interrupted !== undefined) {
       const held = await this.#hold(interrupted.run);
       if (announces(held.earlier, script.scriptId)) {
@@ -145,7 +147,8 @@ export class ThreadRuns {
     const cancel = () => held.state.done === undefined && held.stop('cancelled');
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) held.stop('cancelled');
-    const served = { config: this.#settings.opened.agent, open: async () => this.#settings.opened };
+    const { agent, harness } = this.#settings.opened;
+    const served = { config: agent, capability: harness.capability, open: async () => this.#settings.opened };
     const agents = { list: async () => [served], find: async () => served };
     const history = this.#isLost ? this.#history : later;
     const fault = await executeRun(held, claimed, { stores: this.#stores, agents, script, history });
@@ -205,7 +208,8 @@ export class ThreadRuns {
     const runs = await allRuns(this.#stores, this.id);
     for (const run of runs.toReversed()) {
       if (run.state !== 'suspended' || (await this.#pendingScriptId(run)) !== script.scriptId) continue;
-      const claimed = await this.#stores.runs.claim({ ...ownClaim(), runId: run.runId, evenSuspended: true });
+      const claim = abilityToClaim(run, this.#settings.opened.harness.capability);
+      const claimed = await this.#stores.runs.claim({ ...claim, evenSuspended: true });
       if (claimed === undefined) throw await heldError(this.#stores, this.id);
       const approvals = await this.#storeDecisions(claimed.approvals, Object.keys(script.decisions), script.decisions);
       const history = run === runs.at(-1) ? undefined : await loadHistory(this.#stores, this.id);
@@ -236,11 +240,12 @@ export class ThreadRuns {
   }
 
   async #create(input: OutputItem[]): Promise<Work> {
-    const { agent, provider, model = provider.model } = this.#settings.opened;
+    const { agent, provider, harness, model = provider.model } = this.#settings.opened;
     const { slug: agentId } = agent;
     const create = { threadId: this.id, title: inputTitle(input), workspace: this.workspace, agentId };
     const thread: RunDraft['thread'] = this.#isStored ? { threadId: this.id } : { create };
-    const draft = { principal: LOCAL_PRINCIPAL, thread, input, options: { agentId, model }, claim: ownClaim() };
+    const needs = [agentNeed(agentId), ...harness.capability.needs];
+    const draft = { principal: LOCAL_PRINCIPAL, thread, input, options: { agentId, model }, needs, claim: ownClaim() };
     try {
       const { run, turn } = await this.#stores.runs.create(draft);
       this.#isStored = true;

@@ -2,7 +2,7 @@ import type { UsageMistake } from '@toolscript/core/protocol';
 import type { Tables } from './tables/index.js';
 import type { ChangeBoard } from './change-board.js';
 
-export type TableName = 'documents' | 'threads' | 'runs' | 'log';
+export type TableName = 'documents' | 'threads' | 'runs' | 'log' | 'heaps';
 
 export type MethodsOf<Name extends TableName> = {
   [

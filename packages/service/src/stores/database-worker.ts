@@ -1,31 +1,98 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { FairQueue } from '@toolscript/core/internal';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { AnswerMessage, CallMessage } from './calls.js';
+import { isLargeRead, isSmallRead, ownerOf } from './read-calls.js';
 import { describeFault } from './tables/faults.js';
 import { tablesOver } from './tables/index.js';
-import { LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
+import { callOutcome, LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
 
 /*
- * The worker thread of one database. SQLite is synchronous, and so is its wait for another process's transaction. The
- * worker thread answers calls in order. Calls that arrive during other calls are committed together.
+ * The worker thread of one database. SQLite is synchronous, and so is its wait for another process's transaction. In
+ * each round, the thread answers the small reads, then commits the writes together, and then answers large reads for a
+ * slice of time: a small call waits for no more than one slice, whoever reads much.
  */
 
 type Message = CallMessage | 'close';
 type OpenTables = Awaited<ReturnType<typeof openTables>>;
 
-/** Maximum number of calls that are committed together. */
-const MAX_CALLS = 100;
+/** Maximum number of writes that are committed together. */
+const MAX_WRITES = 100;
+
+/** The time after which a round begins no further large read, in ms. */
+const SLICE_MS = 4;
 
 const path = workerData as string;
 const port = parentPort!;
 
+class Rounds {
+  readonly #tables: OpenTables;
+  #arrived: Message[] = [];
+  readonly #reads: CallMessage[] = [];
+  readonly #writes: CallMessage[] = [];
+  readonly #largeReads = new FairQueue<CallMessage>(Number.POSITIVE_INFINITY);
+  #isClosing = false;
+  #isWorking = false;
+
+  constructor(tables: OpenTables) {
+    this.#tables = tables;
+  }
+
+  receive(message: Message): void {
+    this.#arrived.push(message);
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    void this.#work().finally(() => (this.#isWorking = false));
+  }
+
+  async #work(): Promise<void> {
+    do {
+      await this.#sort([...this.#arrived.splice(0), ...waitingMessages()]);
+      for (const message of this.#reads.splice(0)) await this.#answer(message);
+      await this.#write(this.#writes.splice(0, MAX_WRITES));
+      await this.#readMuch();
+    } while (this.#arrived.length + this.#reads.length + this.#writes.length + this.#largeReads.size > 0);
+    if (this.#isClosing) close(this.#tables);
+  }
+
+  async #sort(messages: readonly Message[]): Promise<void> {
+    for (const message of messages) {
+      if (message === 'close') this.#isClosing = true;
+      else if (isLargeRead(message)) await this.#addLarge(message);
+      else if (isSmallRead(message)) this.#reads.push(message);
+      else this.#writes.push(message);
+    }
+  }
+
+  async #addLarge(message: CallMessage): Promise<void> {
+    const principal = await ownerOf(this.#tables.database, message).catch(() => undefined);
+    // defence: large-reads-take-turns
+    this.#largeReads.add(message, { principal, waitMs: Number.POSITIVE_INFINITY }, () => {});
+  }
+
+  async #write(messages: readonly CallMessage[]): Promise<void> {
+    const calls = messages.map((message) => () => call(this.#tables, message));
+    const outcomes = await this.#tables.database.together(calls);
+    for (const [index, { id }] of messages.entries()) answer(id, outcomes[index]!);
+  }
+
+  async #readMuch(): Promise<void> {
+    const end = performance.now() + SLICE_MS;
+    for (let next = this.#largeReads.next(); next !== undefined; next = this.#largeReads.next()) {
+      await this.#answer(next);
+      // defence: large-reads-in-slices
+      if (performance.now() >= end) return;
+    }
+  }
+
+  async #answer(message: CallMessage): Promise<void> {
+    answer(message.id, await callOutcome(() => call(this.#tables, message)));
+  }
+}
+
 try {
-  const tables = await openTables(path);
-  /** Resolves after all calls so far. */
-  let received = Promise.resolve();
-  port.on('message', (message: Message) => {
-    received = received.then(() => receive(tables, message));
-  });
+  const rounds = new Rounds(await openTables(path));
+  port.on('message', (message: Message) => rounds.receive(message));
   answer(0, { value: undefined });
 } catch (error) {
   answer(0, { error });
@@ -37,21 +104,11 @@ async function openTables(file: string) {
   return { database, ...tablesOver(database) };
 }
 
-async function receive(tables: OpenTables, first: Message): Promise<void> {
-  const messages = [first, ...waitingMessages()];
-  const calls = messages.filter((message) => message !== 'close');
-  const outcomes = await tables.database.together(calls.map((message) => () => call(tables, message)));
-  for (const [index, { id }] of calls.entries()) answer(id, outcomes[index]!);
-  if (calls.length < messages.length) close(tables);
-}
-
+/** The messages that have arrived during other calls. */
 function waitingMessages(): Message[] {
   const messages: Message[] = [];
-  while (messages.length < MAX_CALLS) {
-    const received = receiveMessageOnPort(port) as { readonly message: Message } | undefined;
-    if (received === undefined) break;
-    messages.push(received.message);
-  }
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
+    messages.push((next as { readonly message: Message }).message);
   return messages;
 }
 

@@ -12,6 +12,7 @@ import {
   type RunIdentity,
 } from '@toolscript/core/ports';
 import { parseShape } from './shapes.js';
+import { storedJson } from './stored-json.js';
 
 /** Consecutive events of one run, as a store writes them. */
 export interface EventBatch {
@@ -93,7 +94,7 @@ export function eventPage(from: number, texts: readonly string[], nextSeq: numbe
   const page = tooMuch === -1 ? texts : texts.slice(0, tooMuch);
   const end = from + page.length;
   return {
-    events: page.map((text) => JSON.parse(text) as StreamEvent),
+    events: page.map((text) => storedJson(text) as StreamEvent),
     ...(end < nextSeq && page.length > 0 ? { next: end } : {}),
   };
 }
@@ -106,5 +107,5 @@ export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunI
 /** The earliest time of these events, given as JSON texts, in ms since 1970; undefined if there are none. */
 export function oldestTime(texts: readonly string[]): number | undefined {
   if (texts.length === 0) return undefined;
-  return Math.min(...texts.map((text) => (JSON.parse(text) as StreamEvent).timestamp));
+  return Math.min(...texts.map((text) => (storedJson(text) as StreamEvent).timestamp));
 }

@@ -1,4 +1,4 @@
-export { ChangeBoard } from './change-board.js';
+export { ChangeListener } from './change-board.js';
 export { memoryDocuments, type MemoryDocuments, type MemoryDocumentsOptions } from './memory/memory-documents.js';
 export type { MemoryStoresOptions } from './memory/memory-database.js';
 export { memoryEventLog } from './memory/memory-event-log.js';

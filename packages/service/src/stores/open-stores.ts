@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { memoryEventLog } from './memory/memory-event-log.js';
 import { memoryStores } from './memory/memory-stores.js';
 import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
-import type { DocumentLimits } from '@toolscript/core/ports';
+import type { DocumentLimits, HeapLimits } from '@toolscript/core/ports';
 import type { ApiKeyStore } from './ports/api-key-store.js';
 import type { AuditTable } from './ports/audit-table.js';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
 import type { DecisionSeal } from './sealed-decisions.js';
 import { TableDocuments } from './table-documents.js';
+import { TableHeaps } from './table-heaps.js';
 import { TableEventLog } from './table-event-log.js';
 import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
@@ -20,6 +21,8 @@ export interface OpenStoresOptions {
    */
   now?: (() => number) | undefined;
   documentLimits?: Partial<DocumentLimits> | undefined;
+  /** Default: `HEAP_LIMITS`. */
+  heapLimits?: Partial<HeapLimits> | undefined;
   /**
    * Authenticates users' decisions, so that a program that can only write to the database decides nothing:
    * `suspensionSeal(key)` of `@toolscript/core/internal`, the same key in all processes. Default: every program that
@@ -29,7 +32,7 @@ export interface OpenStoresOptions {
 }
 
 /**
- * Opens the stores of threads, runs, approvals and documents: `libsql:FILE`, `postgres://…`, or `memory:` for the life
+ * Opens the stores of threads, runs, approvals, documents and heaps: `libsql:FILE`, `postgres://…`, or `memory:` for the life
  * of the process. Creates a missing file, which only its owner can access, and migrates the tables to this version's
  * schema. Several processes may open the same database. Rejects with a `ToolscriptUsageError` for another URL, and with
  * a `StoreUnavailableError` if the database cannot be opened.
@@ -64,11 +67,13 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
     const [stores, log] = [memoryStores(options), memoryEventLog(options)];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const { tables, now: _ofServer, ...others } = opened;
+  const { tables, now: _ofServer, scripts, ...others } = opened;
   const now = tablesClock(opened, options);
+  const stores = storesOver(tables, now, options);
   return {
-    stores: storesOver(tables, now, options),
+    stores,
     log: new TableEventLog(tables, now),
+    ...(scripts === undefined ? {} : { scripts: { ...scripts, heaps: stores.heaps } }),
     ...others,
     close: () => tables.close(),
   };
@@ -89,11 +94,16 @@ export async function openEventLog(url: string, options: OpenStoresOptions = {})
     : new TableEventLog(opened.tables, tablesClock(opened, options));
 }
 
-function storesOver(tables: TableCalls, now: () => number, { documentLimits, seal }: OpenStoresOptions): ServiceStores {
+function storesOver(
+  tables: TableCalls,
+  now: () => number,
+  { documentLimits, heapLimits, seal }: OpenStoresOptions,
+): ServiceStores {
   return {
     threads: new TableThreads(tables, now, seal),
     runs: new TableRuns(tables, now, seal),
     documents: new TableDocuments(tables, now, documentLimits),
+    heaps: new TableHeaps(tables, now, heapLimits),
     close: () => tables.close(),
   };
 }

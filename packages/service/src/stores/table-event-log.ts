@@ -30,9 +30,11 @@ import { checkBatch, oldestTime } from './event-batches.js';
 import { subscribeByReading, type LogTail } from './event-subscription.js';
 import { parseShape, readCursor } from './shapes.js';
 import { ANY_EPOCH, EpochSchema } from './store-rules.js';
+import { WorkSlices } from './work-slices.js';
 
 export class TableEventLog implements EventLog {
   readonly #tails = new LiveTails();
+  readonly #slices = new WorkSlices();
 
   constructor(
     readonly database: TableCalls,
@@ -57,13 +59,21 @@ export class TableEventLog implements EventLog {
   async read(runId: string, range: EventRange = {}): Promise<EventPage> {
     const { from, limit } = parseShape(EventRangeSchema, range, 'range');
     if (!isStoreId(runId)) return { events: [] };
-    return readEventPage(await this.database.call('log', 'read', { runId, from, limit }));
+    const page = await this.database.call('log', 'read', {
+      runId,
+      from,
+      limit,
+    });
+    return readEventPage(page, this.#slices.begin());
   }
 
   async *subscribe(runId: string, options: SubscribeOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     const read = async (id: string, from: number): Promise<LogTail> => {
       const tail = this.#tails.read(id, from) ?? (await this.database.call('log', 'read', { runId: id, from }));
-      return { ...readEventPage(tail), position: tail.position };
+      return {
+        ...(await readEventPage(tail, this.#slices.begin())),
+        position: tail.position,
+      };
     };
     this.#tails.follow(runId);
     try {
@@ -78,7 +88,10 @@ export class TableEventLog implements EventLog {
     const delivered = await this.database.call('log', 'receive', parsed, this.now());
     if (delivered === undefined) return undefined;
     const { texts, ...delivery } = delivered;
-    return { ...delivery, ...readEventPage({ texts, next: undefined }) };
+    return {
+      ...delivery,
+      ...(await readEventPage({ texts, next: undefined }, this.#slices.begin())),
+    };
   }
 
   async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
@@ -96,7 +109,11 @@ export class TableEventLog implements EventLog {
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
     const { group, after, limit = DEFAULT_PAGE } = parseShape(DeadLetterQuerySchema, query, 'query');
     const position = after === undefined ? 0 : readCursor('dead', after);
-    const { letters, next } = await this.database.call('log', 'deadLetters', { group, after: position, limit });
+    const { letters, next } = await this.database.call('log', 'deadLetters', {
+      group,
+      after: position,
+      limit,
+    });
     return { letters, ...nextCursor('dead', next) };
   }
 

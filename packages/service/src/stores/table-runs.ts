@@ -13,7 +13,9 @@ import {
   type RunPage,
   type RunQuery,
   type RunWatchOptions,
+  type WorkerNotice,
   DEFAULT_PAGE,
+  WorkerNoticeSchema,
 } from '@toolscript/core/ports';
 import {
   RunDraftSchema,
@@ -92,6 +94,19 @@ export class TableRuns implements RunStore {
     return this.#announce(await this.database.call('runs', 'resume', runId, this.now()));
   }
 
+  async announce(worker: WorkerNotice): Promise<void> {
+    const parsed = parseShape(WorkerNoticeSchema, worker, 'worker');
+    await this.database.call('runs', 'announce', parsed, this.now());
+  }
+
+  async withdraw(workerId: string): Promise<void> {
+    await this.database.call('runs', 'withdraw', workerId);
+  }
+
+  workers(): Promise<readonly WorkerNotice[]> {
+    return this.database.call('runs', 'workers', this.now());
+  }
+
   async probe(): Promise<void> {
     await this.database.call('runs', 'probe');
   }
@@ -107,12 +122,12 @@ export class TableRuns implements RunStore {
   }
 
   async list(query: RunQuery = {}): Promise<RunPage> {
-    const { state, principal, threadId, parked, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const { state, principal, threadId, stuck, ...page } = parseShape(RunQuerySchema, query, 'query');
     const after = page.after === undefined ? 0 : readCursor('run', page.after);
     if (!isAbsentOrStoreId(threadId)) return { runs: [] };
     const filters = { state, principal: encodedText(principal), thread_id: threadId };
     const limit = page.limit ?? DEFAULT_PAGE;
-    const { runs, next } = await this.database.call('runs', 'list', { filters, parked, after, limit });
+    const { runs, next } = await this.database.call('runs', 'list', { filters, stuck, after, limit, now: this.now() });
     return { runs, ...nextCursor('run', next) };
   }
 

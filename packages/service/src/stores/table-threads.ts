@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RunItems } from '@toolscript/core/history';
+import { isFinalRunState } from '@toolscript/core/internal';
 import {
   ApprovalQuerySchema,
   EventRangeSchema,
@@ -33,18 +34,26 @@ import {
   type Thread,
   type ThreadStore,
 } from '@toolscript/core/protocol';
+import { endsRun } from '@toolscript/core/stream';
 import type { TableCalls } from './calls.js';
 import { principalKey } from './change-board.js';
 import { checkBatch, eventOfRun } from './event-batches.js';
 import { parseShape, readCursor, writeCursor } from './shapes.js';
 import { storeErrors } from './store-errors.js';
+import { storedJson } from './stored-json.js';
 import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { searchText } from './store-rules.js';
+import type { SearchedThreads, ThreadFilters, TurnTexts } from './tables/thread-tables.js';
+import { WorkSlices } from './work-slices.js';
 
-/** Items are parsed without a pause until their texts have this length, in UTF-16 units. */
-const MAX_SLICE = 65_536;
+/** Longer items, in UTF-16 units, are not kept, but folded again: the database holds one page of texts at a time. */
+const MAX_KEPT = 1_048_576;
+
+type Pause = ReturnType<WorkSlices['begin']>;
 
 export class TableThreads implements ThreadStore {
+  readonly #slices = new WorkSlices();
+
   constructor(
     readonly database: TableCalls,
     readonly now: () => number,
@@ -62,11 +71,16 @@ export class TableThreads implements ThreadStore {
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
     const { principal, workspace, text, ...page } = parseShape(ThreadQuerySchema, query, 'query');
     const after = page.after === undefined ? Number.MAX_SAFE_INTEGER : readCursor('thread', page.after);
+    const { limit = DEFAULT_PAGE } = page;
+    const filters = {
+      principal: encodedText(principal),
+      workspace: encodedText(workspace),
+    };
+    if (text !== undefined) return this.#search(searchText(text), { filters, after, limit });
     const { threads, next } = await this.database.call('threads', 'list', {
-      filters: { principal: encodedText(principal), workspace: encodedText(workspace) },
-      searched: text === undefined ? undefined : searchText(text),
+      filters,
       after,
-      limit: page.limit ?? DEFAULT_PAGE,
+      limit,
     });
     return { threads, ...nextCursor('thread', next) };
   }
@@ -113,8 +127,13 @@ export class TableThreads implements ThreadStore {
     const checked = parseShape(EventRangeSchema, range, 'range');
     if (!isStoreId(runId)) return { events: [] };
     const { copiedTo, ...texts } = await this.database.call('threads', 'readEvents', runId, checked);
-    const page = readEventPage(texts);
-    return copiedTo === undefined ? page : { ...page, events: page.events.map((event) => eventOfRun(event, copiedTo)) };
+    const page = await readEventPage(texts, this.#slices.begin());
+    return copiedTo === undefined
+      ? page
+      : {
+          ...page,
+          events: page.events.map((event) => eventOfRun(event, copiedTo)),
+        };
   }
 
   async readItems(threadId: string, query: ItemQuery = {}): Promise<ItemPage> {
@@ -122,20 +141,13 @@ export class TableThreads implements ThreadStore {
     const position = after === undefined ? 0 : readCursor('turn', after);
     if (!isStoreId(threadId)) return { turns: [] };
     const page = await this.database.call('threads', 'readItems', threadId, position, limit);
+    const pause = this.#slices.begin();
     const turns: TurnItems[] = [];
-    let length = 0;
-    for (const turn of page.turns) {
-      const items: OutputItem[] = [];
-      for (const line of linesOf(turn.items)) {
-        items.push(JSON.parse(line) as OutputItem);
-        length += line.length;
-        if (length < MAX_SLICE) continue;
-        // A long page must not block the main thread.
-        length = 0;
-        await nextTurn();
-      }
-      turns.push({ ...turn, items });
-    }
+    for (const { content, ...turn } of page.turns)
+      turns.push({
+        ...turn,
+        items: await this.#items({ content, ...turn }, pause),
+      });
     return { turns, ...nextCursor('turn', page.next) };
   }
 
@@ -150,17 +162,28 @@ export class TableThreads implements ThreadStore {
     const after = page.after === undefined ? 0 : readCursor('approval', page.after);
     if (![threadId, runId].every(isAbsentOrStoreId)) return { approvals: [] };
     const { approvals, next } = await this.database.call('threads', 'listApprovals', {
-      filters: { state, principal: encodedText(principal), thread_id: threadId, run_id: runId },
+      filters: {
+        state,
+        principal: encodedText(principal),
+        thread_id: threadId,
+        run_id: runId,
+      },
       after,
       limit: page.limit ?? DEFAULT_PAGE,
     });
-    return { approvals: openApprovals(this.seal, approvals), ...nextCursor('approval', next) };
+    return {
+      approvals: openApprovals(this.seal, approvals),
+      ...nextCursor('approval', next),
+    };
   }
 
   async decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined> {
     const parsed = parseShape(DecisionSchema, decision, 'decision');
     if (!isStoreId(approvalId)) return undefined;
-    const sealed = sealDecision(this.seal, approvalId, { decision: parsed, by });
+    const sealed = sealDecision(this.seal, approvalId, {
+      decision: parsed,
+      by,
+    });
     const decided = await this.database.call('threads', 'decide', approvalId, sealed, by, this.now());
     if (decided === undefined) return undefined;
     this.#announce(decided.approval);
@@ -171,6 +194,74 @@ export class TableThreads implements ThreadStore {
     const expired = await this.database.call('threads', 'expireApprovals', this.now());
     for (const approval of expired) this.#announce(approval);
     return expired;
+  }
+
+  /** Searches a few threads at a time, so that other calls get a turn. */
+  async #search(text: string, { limit, ...query }: ThreadFilters): Promise<ThreadPage> {
+    const all: { thread: Thread; changed: number }[] = [];
+    for (let from: number | undefined = query.after; from !== undefined && all.length <= limit;) {
+      const part: SearchedThreads = await this.database.call('threads', 'search', text, { ...query, after: from });
+      all.push(...part.found);
+      from = part.next;
+    }
+    const next = all.length > limit ? all[limit - 1]!.changed : undefined;
+    return {
+      threads: all.slice(0, limit).map(({ thread }) => thread),
+      ...nextCursor('thread', next),
+    };
+  }
+
+  async #items({ content, ...turn }: TurnTexts, pause: Pause): Promise<readonly OutputItem[]> {
+    return 'input' in content ? this.#fold(turn, content, pause) : parseAll(linesOf(content.items), pause);
+  }
+
+  async #fold(
+    { runId, state }: Omit<TurnTexts, 'content'>,
+    { input, events }: Extract<TurnTexts['content'], { input: unknown }>,
+    pause: Pause,
+  ): Promise<readonly OutputItem[]> {
+    const fold = new RunItems(await parseAll<OutputItem>(input, pause));
+    let last: StreamEvent | undefined;
+    for (
+      let page = events;
+      ;
+      page = await this.database.call('threads', 'readEvents', runId, {
+        from: page.next,
+      })
+    ) {
+      for (const text of page.texts) {
+        last = storedJson(text) as StreamEvent;
+        fold.apply(last);
+        await pause(text.length);
+      }
+      if (page.next === undefined) break;
+    }
+    const { items } = fold;
+    // The reader does not wait for it. If it fails, the next reader folds again.
+    if (last !== undefined && isFinalRunState(state) && endsRun(last.payload))
+      void this.#keep(runId, items, { eventCount: last.seq + 1, pause }).catch(() => {});
+    return items;
+  }
+
+  async #keep(
+    runId: string,
+    items: readonly OutputItem[],
+    { eventCount, pause }: { readonly eventCount: number; readonly pause: Pause },
+  ): Promise<void> {
+    const lines: string[] = [];
+    let length = 0;
+    for (const item of items) {
+      const line = JSON.stringify(item);
+      lines.push(line);
+      length += line.length;
+      if (length > MAX_KEPT) return;
+      await pause(line.length);
+    }
+    await this.database.call('threads', 'keepItems', {
+      runId,
+      items: lines.join('\n'),
+      eventCount,
+    });
   }
 
   #announce({ runId, principal }: Approval): void {
@@ -206,6 +297,20 @@ export function nextCursor(kind: string, next: number | undefined): { next?: str
   return next === undefined ? {} : { next: writeCursor(kind, next) };
 }
 
-export function readEventPage({ texts, next }: { texts: readonly string[]; next: number | undefined }): EventPage {
-  return { events: texts.map((text) => JSON.parse(text) as StreamEvent), ...(next === undefined ? {} : { next }) };
+/** Parses the events of a page, in slices. */
+export async function readEventPage(
+  { texts, next }: { texts: readonly string[]; next: number | undefined },
+  pause: Pause,
+): Promise<EventPage> {
+  const events = await parseAll<StreamEvent>(texts, pause);
+  return { events, ...(next === undefined ? {} : { next }) };
+}
+
+async function parseAll<Value>(texts: Iterable<string>, pause: Pause): Promise<Value[]> {
+  const values: Value[] = [];
+  for (const text of texts) {
+    values.push(storedJson(text) as Value);
+    await pause(text.length);
+  }
+  return values;
 }

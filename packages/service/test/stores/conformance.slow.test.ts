@@ -2,9 +2,11 @@ import { describe, it } from 'vitest';
 import {
   documentStoreConformance,
   eventLogConformance,
+  heapStoreConformance,
   runStoreConformance,
   threadStoreConformance,
   type MakeEventLog,
+  type MakeHeaps,
   type MakeStores,
 } from '@toolscript/core/testing';
 import type { EventLog, ServiceStores } from '@toolscript/core/protocol';
@@ -26,6 +28,9 @@ const makeStores: MakeStores = async ({ beside, ...options } = {}) => {
   return stores;
 };
 
+const makeHeaps: MakeHeaps = ({ beside, ...options } = {}) =>
+  makeStores({ ...options, beside: beside as ServiceStores });
+
 const makeEventLog: MakeEventLog = async ({ beside, ...options } = {}) => {
   const url = urlOf(beside);
   const log = await openEventLog(url, options);
@@ -43,6 +48,10 @@ describe('runs in a file', () => {
 
 describe('documents in a file', () => {
   it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describe('heaps in a file', () => {
+  it.each(named(heapStoreConformance()))('%s', (_name, law) => law.check(makeHeaps));
 });
 
 describe('the event log in a file', () => {

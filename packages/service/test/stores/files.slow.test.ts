@@ -68,6 +68,7 @@ describe('versions of the schema', () => {
     const notes = { scope: { kind: 'thread', id: 'thr_1' }, kind: 'file', name: 'notes.md' } as const;
     expect((await stores.documents.read(notes))?.text).toBe('a\0two');
     expect((await stores.documents.save({ ...notes, text: 'x' })).version).toBe(3);
+    expect([...(await stores.heaps.read('ada', 'heap_1'))[0]!.state]).toEqual([1, 0, 255]);
     expect((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued).toBe(true);
     expect((await stores.runs.claim({ owner: 'a test', leaseMs: 1_000 }))?.run).toMatchObject({
       runId: 'run_1',

@@ -38,6 +38,20 @@ function describeStoreError(error: unknown): unknown {
   return reason === undefined ? error : failure(reason, `${error.message}.`);
 }
 
+/** The member of `about` that keeps the label of a stored text: whether untrusted text may have reached it. */
+export function savedLabel(context: Pick<ToolCallContext, 'hasUntrustedInput'>): { untrusted?: true } {
+  return context.hasUntrustedInput?.() === true ? { untrusted: true } : {};
+}
+
+/** Gives the result of a call the label of the stored text. */
+export function restoreLabel(
+  found: { readonly about: Readonly<Record<string, unknown>> } | undefined,
+  context: Pick<ToolCallContext, 'markUntrusted'>,
+): void {
+  // defence: stored-texts-keep-their-label
+  if (found?.about['untrusted'] === true) context.markUntrusted?.();
+}
+
 /** The thread of a call. Throws a ToolCallError for a call outside a conversation. */
 export function requireThread({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
   if (threadId !== undefined) return threadId;

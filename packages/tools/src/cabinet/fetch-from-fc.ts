@@ -3,7 +3,7 @@ import { fileAbout, present } from '@toolscript/core/internal';
 import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { findFile, markedText } from './document-text.js';
-import { requireThread } from './documents.js';
+import { requireThread, restoreLabel } from './documents.js';
 
 const DEFAULT_LENGTH = 50_000;
 const MAX_LENGTH = 1_000_000;
@@ -37,6 +37,7 @@ export function fetchFromFCTool(documents: DocumentStore): Tool {
     effect: 'read',
     execute: async ({ fileKey, version, offset, maxLength }, context) => {
       const file = await findFile(documents, requireThread(context), { fileKey, version });
+      restoreLabel(file, context);
       const { title, contentType, source } = fileAbout(file);
       const end = partEnd(file.text, offset + maxLength);
       return {

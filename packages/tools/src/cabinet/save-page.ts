@@ -22,7 +22,7 @@ export async function savePage(
     if ((await awaitStore(documents.read(place)))?.text === text) return { fileKey };
     const source = { kind: 'web', url: url.slice(0, 2_000), fetchedAt };
     const contentType = isJson ? 'application/json' : 'text/markdown';
-    const about = { ...present({ title: title === '' ? undefined : title }), contentType, source };
+    const about = { ...present({ title: title === '' ? undefined : title }), contentType, source, untrusted: true };
     await awaitStore(
       documents.save({
         ...place,

@@ -3,7 +3,7 @@ import { estimateTokens } from '@toolscript/core/history';
 import { filePlace, present } from '@toolscript/core/internal';
 import type { DocumentStore, FileAbout, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
+import { documentExpiry, MAX_HOURS, awaitStore, requireThread, savedLabel } from './documents.js';
 import { callKey, changeOf, FileKey, shortHash } from './file-keys.js';
 
 const SaveToFCInput = z.object({
@@ -39,7 +39,11 @@ export function saveToFCTool(documents: DocumentStore): Tool {
     idempotent: true,
     execute: async ({ text, name, title, contentType, expiresInHours, ifVersion }, context) => {
       const fileKey = name ?? `f-${shortHash(callKey(context))}`;
-      const about: FileAbout = { ...present({ title, contentType }), source: { kind: 'script' } };
+      const about: FileAbout = {
+        ...present({ title, contentType }),
+        source: { kind: 'script' },
+        ...savedLabel(context),
+      };
       const { version, bytes } = await awaitStore(
         documents.save({
           ...filePlace(requireThread(context), fileKey),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
-import { documentExpiry, MAX_HOURS, awaitStore, requireThread } from './documents.js';
+import { documentExpiry, MAX_HOURS, awaitStore, requireThread, restoreLabel, savedLabel } from './documents.js';
 import { changeOf } from './file-keys.js';
 
 /** Maximum UTF-8 bytes of a value as JSON. */
@@ -51,6 +51,7 @@ function setTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
       const draft = {
         ...placeOf(context, scope, key),
         text: valueJson(key, value),
+        about: savedLabel(context),
         ...documentExpiry(expiresInHours),
         ...present({ ifVersion }),
         ...changeOf(context),
@@ -71,6 +72,7 @@ function getTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
     effect: 'read',
     execute: async ({ key, scope }, context) => {
       const found = await awaitStore(documents.read(placeOf(context, scope, key)));
+      restoreLabel(found, context);
       return found === undefined
         ? { key, value: null, version: 0 }
         : { key, value: JSON.parse(found.text) as unknown, version: found.version };

@@ -2,10 +2,12 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure, throwIfAborted } from '../failure.js';
+import { changeCause } from '../files/commit.js';
 import { openFolder, using } from '../files/open-verified.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
+import { Checkpoints } from './checkpoint/checkpoints.js';
 import { quoteCommand } from './command-line.js';
 import { childEnvironment } from './environment.js';
 import { reportedOutcome, uncheckedWorkspace } from './command-report.js';
@@ -62,8 +64,7 @@ export interface ExecInput {
 type ExecResult = z.output<typeof ExecOutput>;
 
 /** The context of a command; `ToolCallContext` satisfies it. */
-interface ExecContext {
-  readonly signal?: AbortSignal | undefined;
+interface ExecContext extends Partial<Parameters<typeof changeCause>[0]> {
   readonly maxOutputBytes?: number | undefined;
   /** Receives the latest line of output, at most twice a second. */
   readonly progress?: ((line: string) => void) | undefined;
@@ -85,8 +86,7 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
     effect: 'external',
     permissions: (input) => commandPermissions(workspace, input),
     preview: (input) => previewCommand(workspace, quoteCommand(input.command), input),
-    execute: (input, { signal, maxOutputBytes, progress, output }) =>
-      run(input, { signal, maxOutputBytes, progress, output }),
+    execute: run,
   });
 }
 
@@ -100,7 +100,9 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
   const roots = workspace.roots.map(({ realPath }) => realPath);
   const sandbox =
     options.sandbox === 'off' ? undefined : new Sandbox({ roots, allowedHosts: options.network?.allow ?? [] });
-  return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress, output } = {}) => {
+  const checkpoints = new Checkpoints(workspace);
+  return async (input, context = {}) => {
+    const { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress, output } = context;
     checkCommand(input.command);
     throwIfAborted(signal);
     const path = resolvePath(workspace, input.cwd ?? '.');
@@ -118,8 +120,9 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
         progress,
         output,
       };
-      if (sandbox === undefined) return runCommand(command, groups);
-      return runInSandbox(sandbox, workspace, command, groups);
+      return checkpoints.during(changeCause(context), () =>
+        sandbox === undefined ? runCommand(command, groups) : runInSandbox(sandbox, workspace, command, groups),
+      );
     });
   };
 }

@@ -22,7 +22,6 @@ export function shellTool(workspace: Workspace, options: ExecOptions = {}, run =
     effect: 'external',
     permissions: ({ command }) => shellPermissions(command),
     preview: (input) => previewCommand(workspace, `/bin/sh -c: ${visible(input.command)}`, input),
-    execute: ({ command, ...input }, { signal, maxOutputBytes, progress, output }) =>
-      run({ ...input, command: ['/bin/sh', '-c', command] }, { signal, maxOutputBytes, progress, output }),
+    execute: ({ command, ...input }, context) => run({ ...input, command: ['/bin/sh', '-c', command] }, context),
   });
 }

@@ -58,6 +58,8 @@ const ChangeRecord = z.object({
   files: z.array(RecordedFile),
   /** The folders that the change created, deepest first. */
   madeFolders: z.array(z.string()),
+  /** The effects of the call that the record lacks, in words for the user. */
+  gap: z.string().optional(),
 });
 type ChangeRecord = z.infer<typeof ChangeRecord>;
 
@@ -77,14 +79,14 @@ export interface RecordCause {
 
 export class ChangeRecords {
   readonly folder: string;
-  readonly #maxFileBytes: number;
-  readonly #maxScriptBytes: number;
+  readonly maxFileBytes: number;
+  readonly maxScriptBytes: number;
 
   constructor(options: ChangeRecordOptions) {
     const { folder, maxFileBytes = DEFAULT_FILE_BYTES, maxScriptBytes = DEFAULT_SCRIPT_BYTES } = options;
     this.folder = folder;
-    this.#maxFileBytes = maxFileBytes;
-    this.#maxScriptBytes = maxScriptBytes;
+    this.maxFileBytes = maxFileBytes;
+    this.maxScriptBytes = maxScriptBytes;
   }
 
   /** Chooses the name of the next record, without writing it. */
@@ -96,7 +98,7 @@ export class ChangeRecords {
       const numbers = (await namesIn(folder)).map((name) => Number(RECORD_NAME.exec(name)?.[1]?.slice(0, 8) ?? 0));
       const number = String(Math.max(0, ...numbers) + 1).padStart(8, '0');
       const path = join(folder, `${number}-${randomBytes(9).toString('base64url')}`);
-      return new PendingRecord(path, cause, { file: this.#maxFileBytes, script: this.#maxScriptBytes });
+      return new PendingRecord(path, cause, { file: this.maxFileBytes, script: this.maxScriptBytes });
     } catch (error) {
       throw recordFailure(error);
     }
@@ -178,13 +180,21 @@ export class PendingRecord {
   }
 
   /** Writes the record. The caller stores the old files first. */
-  async write(files: readonly RecordedFile[], madeFolders: readonly string[]): Promise<void> {
+  write(files: readonly RecordedFile[], madeFolders: readonly string[]): Promise<void> {
+    return this.#write({ files: [...files], madeFolders: [...madeFolders] }, 'open');
+  }
+
+  /** Writes the record of a change that was made already. */
+  writeDone(change: Pick<ChangeRecord, 'files' | 'madeFolders' | 'gap'>): Promise<void> {
+    return this.#write(change, 'done');
+  }
+
+  async #write(change: Pick<ChangeRecord, 'files' | 'madeFolders' | 'gap'>, state: 'open' | 'done'): Promise<void> {
     const { kind, callId, covers = [] } = this.#cause;
-    const made = { kind, callId, covers: [...covers], files: [...files], madeFolders: [...madeFolders] };
-    const record: ChangeRecord = { version: 1, atMs: Date.now(), ...made };
+    const record: ChangeRecord = { version: 1, atMs: Date.now(), kind, callId, covers: [...covers], ...change };
     try {
       await writeFile(`${this.path}.new`, JSON.stringify(record), { flag: 'wx', mode: 0o600 });
-      await rename(`${this.path}.new`, `${this.path}.open`);
+      await rename(`${this.path}.new`, `${this.path}.${state}`);
     } catch (error) {
       throw recordFailure(error);
     }

@@ -90,7 +90,7 @@ export function changeCause({
   queueWaitMs = 0,
   scriptId,
   callId,
-}: Omit<LockCaller, 'signal'> & Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
+}: LockCaller & Partial<Pick<ToolCallContext, 'scriptId' | 'callId'>>): ChangeCause {
   return {
     signal,
     principal,

@@ -5,6 +5,7 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure, failureReason } from '../failure.js';
+import { ignoredFolders } from './ignored-folders.js';
 import { sortInSlices, WorkSlices } from '../work-slices.js';
 import { ioFailure, openFolder, openSubfolder, using, type VerifiedFolder } from './open-verified.js';
 import { quotePath, visible } from './path-rules.js';
@@ -72,7 +73,9 @@ export async function listDir(
   const options = ListDirInput.parse(input);
   const path = resolvePath(workspace, options.path, options.cwd);
   return using(openFolder(workspace, path), async (folder) => {
-    const walk = new Walk(workspace, options.depth, options.offset + options.limit, new WorkSlices({ signal }));
+    const ignored = options.depth === 1 ? [] : await ignoredFolders(folder.realPath);
+    const bounds = { depth: options.depth, enough: options.offset + options.limit, ignored: new Set(ignored) };
+    const walk = new Walk(workspace, bounds, new WorkSlices({ signal }));
     await walk.visit(folder, folder.realPath, 1);
     if (options.offset > 1 && options.offset > walk.entries.length) {
       const total = walk.entries.length;
@@ -81,38 +84,46 @@ export async function listDir(
         `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} within this depth; offset ${options.offset} is beyond the end. Use a smaller offset.`,
       );
     }
-    const entries = walk.entries.slice(options.offset - 1, options.offset - 1 + options.limit);
+    const entries: Entry[] = walk.entries.slice(options.offset - 1, options.offset - 1 + options.limit);
     const truncated = walk.entries.length > options.offset - 1 + options.limit || walk.cut;
     const shown = displayPath(workspace, folder.realPath);
     return {
       success: true,
       path: shown,
-      content: render(shown, entries, truncated, options.offset),
+      content: render(shown, entries, { truncated, offset: options.offset, ignored: walk.closed }),
       entries,
       truncated,
     };
   });
 }
 
+interface WalkBounds {
+  readonly depth: number;
+  /** The number of entries after which the walk ends. */
+  readonly enough: number;
+  /** The real paths of the folders that git ignores. */
+  readonly ignored: ReadonlySet<string>;
+}
+
 /** Collects entries until the limit is reached. */
 class Walk {
   readonly entries: Entry[] = [];
   cut = false;
+  /** The folders that git ignores. Their entries are not listed. */
+  readonly closed = new Set<Entry>();
   readonly #workspace: Workspace;
-  readonly #depth: number;
-  readonly #enough: number;
+  readonly #bounds: WalkBounds;
   readonly #slices: WorkSlices;
 
-  constructor(workspace: Workspace, depth: number, enough: number, slices: WorkSlices) {
+  constructor(workspace: Workspace, bounds: WalkBounds, slices: WorkSlices) {
     this.#workspace = workspace;
-    this.#depth = depth;
-    this.#enough = enough;
+    this.#bounds = bounds;
     this.#slices = slices;
   }
 
   async visit(folder: VerifiedFolder, realPath: string, depth: number): Promise<void> {
     for (const found of await this.#read(folder, realPath)) {
-      if (this.entries.length >= this.#enough) return;
+      if (this.entries.length >= this.#bounds.enough) return;
       if (this.#slices.isDue(STEPS_OF_AN_ENTRY)) await this.#slices.pass();
       const place = join(realPath, found.name);
       const entry: Entry = {
@@ -122,7 +133,9 @@ class Walk {
         depth,
       };
       this.entries.push(entry);
-      if (entry.type === 'directory' && depth < this.#depth) await this.#descend(folder, entry, place);
+      if (entry.type !== 'directory' || depth >= this.#bounds.depth) continue;
+      if (this.#bounds.ignored.has(place)) this.closed.add(entry);
+      else await this.#descend(folder, entry, place);
     }
   }
 
@@ -169,11 +182,19 @@ function entryType(entry: Dirent): Entry['type'] {
 
 const MARKS = { file: '', directory: '/', symlink: '@', other: '?' } as const;
 
-function render(path: string, entries: readonly Entry[], truncated: boolean, offset: number): string {
+interface RenderOptions {
+  readonly truncated: boolean;
+  readonly offset: number;
+  readonly ignored: ReadonlySet<Entry>;
+}
+
+function render(path: string, entries: readonly Entry[], { truncated, offset, ignored }: RenderOptions): string {
   const lines = [`${visible(path)}/`];
   if (entries.length === 0) lines.push('  (empty)');
-  for (const { name, type, depth, unreadable } of entries) {
-    lines.push(`${'  '.repeat(depth)}${visible(name)}${MARKS[type]}${unreadable ? ' (cannot be read)' : ''}`);
+  for (const entry of entries) {
+    const { name, type, depth, unreadable } = entry;
+    const note = unreadable ? ' (cannot be read)' : ignored.has(entry) ? ' (ignored by git)' : '';
+    lines.push(`${'  '.repeat(depth)}${visible(name)}${MARKS[type]}${note}`);
   }
   if (truncated) lines.push(`… more entries; continue with offset ${offset + entries.length}`);
   return lines.join('\n');

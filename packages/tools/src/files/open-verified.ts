@@ -4,7 +4,8 @@ import { dirname, join, relative, sep } from 'node:path';
 import { failure, failureReason, systemCode } from '../failure.js';
 import { quotePath } from './path-rules.js';
 import { isInPackages } from './protected-names.js';
-import { isInside, innermostRoot, type Workspace, type WorkspacePath } from './workspace.js';
+import { isInside } from './is-inside.js';
+import { innermostRoot, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
  * The functions in this module open a file first, then verify the open file, then use its handle. They never check a

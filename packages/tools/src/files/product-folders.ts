@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInside } from './is-inside.js';
 
 /**
  * Files of this program. A command that can write to them can run code on the host. The paths are absolute, with
@@ -123,8 +124,4 @@ function realPath(path: string): string {
   } catch {
     return path;
   }
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -8,6 +8,7 @@ import { makePrivateFolder, makeStateFolder } from './state-folder.js';
 import { checkSpelling, quotePath } from './path-rules.js';
 import { productFilesIn, type ProductFiles } from './product-folders.js';
 import { PROTECTED_NAMES, protectedName, repositoryFile } from './protected-names.js';
+import { isInside } from './is-inside.js';
 
 /**
  * The folders that tools may touch.
@@ -67,8 +68,8 @@ export interface WorkspaceOptions {
    */
   readonly stateFolder?: string | undefined;
   /**
-   * Records the changes that `writeFile` and `applyPatch` make for a script, with the old files, so that they can be
-   * undone. The host deletes the records together with the script. Default: nothing is recorded.
+   * Records the changes that `writeFile` and `applyPatch` make for a script, and in a git workspace those of its
+   * commands, with the old files, so that they can be undone. The host deletes the records together with the script. Default: nothing is recorded.
    */
   readonly undo?: ChangeRecordOptions | undefined;
 }
@@ -212,10 +213,6 @@ function checkProduct({ present, absent }: ProductFiles, realPath: string, given
       path: given,
     },
   );
-}
-
-export function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 function openRoot(option: RootOption): WorkspaceRoot {

@@ -49,17 +49,31 @@ export function writeFileTool(workspace: Workspace): Tool {
 }
 
 /**
- * The preview for the user who decides about the write: `facts`, then what changes. If the file exists, a diff shows
- * what is lost.
+ * The preview for the user who decides about the write: the numbers of added and removed lines, `facts`, then what
+ * changes. If the file exists, a diff shows what is lost.
  */
 export async function writePreview(
   workspace: Workspace,
   { path, cwd, content }: WriteFileInput,
   facts: readonly string[] = [],
 ): Promise<string> {
-  const title = `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)`;
+  const shown = permissionPath(workspace, path, cwd);
   const diff = await diffOf(workspace, { path, cwd, content });
+  const title =
+    diff === undefined ? `Create ${shown}, +${lineCount(content)}` : `Replace ${shown}, ${lineCounts(diff)}`;
   return [title, ...facts, '', diff ?? content].join('\n');
+}
+
+function lineCount(content: string): number {
+  return content === '' ? 0 : content.split('\n').length - (content.endsWith('\n') ? 1 : 0);
+}
+
+/** The numbers of the added and removed lines of a unified diff, such as `+3 −1`. */
+function lineCounts(diff: string): string {
+  const [, ...hunks] = diff.split('\n@@');
+  const lines = hunks.join('\n').split('\n');
+  const count = (sign: string) => lines.filter((line) => line.startsWith(sign)).length;
+  return `+${count('+')} −${count('-')}`;
 }
 
 /** The change of an existing file as a diff; undefined for a new file, and for a path that cannot be written. */

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
 import type { Readable } from 'node:stream';
+import { demandDescriptors } from '../descriptor-room.js';
 import { failure, systemCode, throwIfAborted } from '../failure.js';
 import { WorkSlices } from '../work-slices.js';
 
@@ -82,22 +81,6 @@ function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
     return spawn(program, args, { cwd: run.cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   } catch (error) {
     throw startFailure(error);
-  }
-}
-
-/**
- * The number of descriptors that the start of a process needs: two for each pipe, two to report the start, and some
- * temporary ones.
- */
-const DESCRIPTORS_OF_A_START = 10;
-
-/** Throws if too many files are open, because a start that fails halfway never closes its pipes. */
-function demandDescriptors(): void {
-  const taken: number[] = [];
-  try {
-    while (taken.length < DESCRIPTORS_OF_A_START) taken.push(openSync(devNull, 'r'));
-  } finally {
-    for (const descriptor of taken) closeSync(descriptor);
   }
 }
 

@@ -37,6 +37,7 @@ interface About {
   readonly description: string;
   readonly input: JsonObject;
   readonly output?: JsonObject | undefined;
+  readonly untrusted?: boolean | undefined;
 }
 
 export function snippetAbout({ about }: Pick<DocumentInfo, 'about'>): About {
@@ -44,6 +45,6 @@ export function snippetAbout({ about }: Pick<DocumentInfo, 'about'>): About {
 }
 
 export function snippetScript(stored: StoredDocument): SavedScript {
-  const { input, output } = snippetAbout(stored);
-  return { name: stored.name, version: stored.version, source: stored.text, input, output };
+  const { input, output, untrusted } = snippetAbout(stored);
+  return { name: stored.name, version: stored.version, source: stored.text, input, output, untrusted };
 }

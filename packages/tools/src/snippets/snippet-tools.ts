@@ -11,7 +11,7 @@ import {
   type ScopeName,
 } from '../documents/scopes.js';
 import { changeOf } from '../cabinet/file-keys.js';
-import { awaitStore } from '../cabinet/documents.js';
+import { awaitStore, savedLabel } from '../cabinet/documents.js';
 import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
@@ -96,7 +96,9 @@ async function saveSnippet(
   if (checked === undefined)
     throw failure('unavailable', 'Snippets can be saved only in a harness. Call the tool in a script.');
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
-  const about = { description, input, ...(output === undefined ? {} : { output }) };
+  // A user who approved the call has read the source.
+  const label = context.covers === undefined ? savedLabel(context) : {};
+  const about = { description, input, ...(output === undefined ? {} : { output }), ...label };
   const draft = { scope, kind: 'snippet', name, text: source, about, ...changeOf(context) } as const;
   const saved = await awaitStore(documents.save(draft));
   return { name, scope: kind, version: saved.version, tools: [...checked.tools] };

@@ -39,6 +39,14 @@ export interface UndoPlan {
   readonly notUndoable: readonly UndoProblem[];
   /** The calls whose changes the undo reverts. */
   readonly callIds: readonly string[];
+  /** The calls with effects that are not recorded, such as commands. */
+  readonly gaps: readonly UndoGap[];
+}
+
+/** A call with effects that an undo does not revert, in words for the user. */
+export interface UndoGap {
+  readonly callId: string;
+  readonly reason: string;
 }
 
 export type UndoRefusalCode = 'nothing_recorded' | 'already_undone' | 'not_undone' | 'busy' | 'changed' | 'conflicts';
@@ -48,6 +56,8 @@ export interface UndoRefusal {
   readonly refused: UndoRefusalCode;
   readonly message: string;
   readonly conflicts: readonly UndoProblem[];
+  /** As in a plan. Default: none. */
+  readonly gaps?: readonly UndoGap[] | undefined;
 }
 
 /** A plan with the changes that carry it out. */
@@ -75,7 +85,10 @@ export async function prepareUndo(
   if (all.some(({ isDone }) => !isDone))
     return refusal('busy', `${scriptId} is changing files right now. Try again later.`);
   const found = recordsToRevert(scriptId, all, direction);
-  if ('refused' in found) return found;
+  const gaps = all.flatMap(({ callId, gap }) =>
+    callId === undefined || gap === undefined ? [] : [{ callId, reason: gap }],
+  );
+  if ('refused' in found) return { ...found, gaps };
   const { reverted, covers } = found;
   const planner = new UndoPlanner(workspace, records, scriptId, withDiff);
   const net = netChanges(reverted);
@@ -88,6 +101,7 @@ export async function prepareUndo(
     files,
     conflicts,
     notUndoable,
+    gaps,
     callIds: [...new Set(all.flatMap(({ name, callId }) => (covers.includes(name) && callId ? [callId] : [])))],
     covers,
     changes,
@@ -105,7 +119,8 @@ function recordsToRevert(
   all: readonly NamedRecord[],
   direction: UndoDirection,
 ): { reverted: readonly NamedRecord[]; covers: readonly string[] } | UndoRefusal {
-  const { changes, undone } = activeRecords(all);
+  const withFiles = all.filter(({ kind, files }) => kind !== 'change' || files.length > 0);
+  const { changes, undone } = activeRecords(withFiles);
   if (direction === 'redo') {
     if (undone !== undefined) return { reverted: [undone], covers: undone.covers };
     return refusal(
@@ -114,7 +129,7 @@ function recordsToRevert(
     );
   }
   if (changes.length > 0) return { reverted: changes, covers: changes.map(({ name }) => name) };
-  if (all.length > 0) return refusal('already_undone', `The file changes of ${scriptId} are already undone.`);
+  if (withFiles.length > 0) return refusal('already_undone', `The file changes of ${scriptId} are already undone.`);
   return refusal(
     'nothing_recorded',
     `No file changes of ${scriptId} are recorded, so there is nothing to undo. Check the id of the script.`,
@@ -144,7 +159,7 @@ class UndoPlanner {
       const size = `${(net.before.bytes / 1024 / 1024).toFixed(1)} MB`;
       this.notUndoable.push({
         path,
-        reason: `its old content (${size}) was not stored, because it exceeds the size limits for undo`,
+        reason: `its old content (${size}) was not stored, because it exceeds the size limits for undo, or git converts it`,
       });
       return;
     }

@@ -72,11 +72,11 @@ export function undoChanges(
   );
 }
 
-export function conflictRefusal({ scriptId, conflicts, direction }: UndoPlan): UndoRefusal {
+export function conflictRefusal({ scriptId, conflicts, direction, gaps }: UndoPlan): UndoRefusal {
   const done = direction === 'undo' ? 'undone' : 'redone';
   const files = conflicts.length === 1 ? 'A file has' : `${conflicts.length} files have`;
   const message = `${files} changed since ${scriptId}, so nothing was ${done}: ${conflicts.map(({ path }) => path).join(', ')}. Restore the files by hand.`;
-  return refusal('conflicts', message, conflicts);
+  return { ...refusal('conflicts', message, conflicts), gaps };
 }
 
 async function commitUndo(workspace: Workspace, plan: PreparedUndo, signal: AbortSignal | undefined): Promise<void> {
@@ -86,8 +86,8 @@ async function commitUndo(workspace: Workspace, plan: PreparedUndo, signal: Abor
 }
 
 function publicPlan(plan: PreparedUndo): UndoPlan {
-  const { scriptId, direction, planId, files, conflicts, notUndoable, callIds } = plan;
-  return { scriptId, direction, planId, files, conflicts, notUndoable, callIds };
+  const { scriptId, direction, planId, files, conflicts, notUndoable, callIds, gaps } = plan;
+  return { scriptId, direction, planId, files, conflicts, notUndoable, callIds, gaps };
 }
 
 /**

@@ -51,6 +51,8 @@ export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
     input: FetchUrlInput,
     output: fetchOutputSchema(documents === undefined ? (Page as typeof SavedPage) : SavedPage),
     effect: 'external',
+    trust: 'untrusted',
+    labels: ({ fetches }) => fetches.map(({ source }, index) => ({ path: `fetches[${index}]`, from: hostOf(source) })),
     // A repeated call changes nothing: an unchanged page gets no new version in the File Cabinet.
     idempotent: true,
     permissions: ({ urls }) => urlList(urls).map((url) => `fetch:${shownTarget(url)}`),
@@ -110,6 +112,10 @@ function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function hostOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).host : undefined;
 }
 
 function urlList(urls: string | readonly string[]): readonly string[] {

@@ -42,6 +42,7 @@ export function httpTool(services: RequestServices): Tool {
     output: HttpOutput,
     approval: 'always',
     effect: 'external',
+    trust: 'untrusted',
     permissions: ({ url, method }) => [`http:${method ?? 'GET'} ${shownTarget(url)}`],
     preview: requestPreview,
     execute: (input, { signal }) => request(input, services, signal),

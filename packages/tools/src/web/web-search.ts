@@ -72,6 +72,7 @@ export function webSearchTool(services: WebSearchServices): Tool {
     input: WebSearchInput,
     output: WebSearchOutput,
     effect: 'external',
+    trust: 'untrusted',
     // A repeated search changes nothing, but costs money.
     idempotent: true,
     permissions: ({ query }) => queryList(query).map((one) => `search:${one}`),

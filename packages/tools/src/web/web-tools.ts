@@ -1,3 +1,4 @@
+import { guardDestinations } from '@toolscript/core';
 import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { memoryWebCache, type WebCache } from './cache.js';
 import { fetchUrlTool } from './fetch-url.js';
@@ -23,6 +24,8 @@ export interface WebToolsOptions extends GuardOptions {
    * fetches in advance.
    */
   readonly maxPrefetch?: number | undefined;
+  /** `destinations`: guards the URLs of the tools; see `guardDestinations`. Default: no argument is guarded. */
+  readonly flow?: 'destinations' | undefined;
   /** The clock, in ms since 1970. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
 }
@@ -41,11 +44,12 @@ export function webTools(options: WebToolsOptions = {}): Tool[] {
   const firecrawl = webService('Firecrawl', options.firecrawl, 'https://api.firecrawl.dev', SCRAPE_SETTING);
   const perplexity = webService('Perplexity', options.perplexity, 'https://api.perplexity.ai', SEARCH_SETTING);
   const pages = new Pages({ guard, limits, cache, firecrawl, now });
-  return [
+  const tools = [
     webSearchTool({ perplexity, setting: SEARCH_SETTING, pages, maxPrefetch }),
     fetchUrlTool(pages, options.documents),
     httpTool({ guard, limits }),
   ];
+  return options.flow === undefined ? tools : guardDestinations(tools);
 }
 
 function webService(

@@ -155,7 +155,7 @@ describe('writeFile with a fileKey', () => {
     await documents.save({ ...place, text: `approved ${'x'.repeat(10_000)}` });
     await run(`return await tools.writeFile({ path: 'out.txt', fileKey: 'a' });`);
     const [{ rendered, input }] = seen as [ApprovalRequest];
-    expect(rendered).toMatch(/write out\.txt \(10009 bytes\)⏎\nwith the file "a", version 1, of the File Cabinet/u);
+    expect(rendered).toMatch(/Create out\.txt, \+\d+⏎\nwith the file "a", version 1, of the File Cabinet/u);
     expect(rendered).toContain('approved xxx');
     expect(input).toEqual({ path: 'out.txt', fileKey: 'a', version: 1 });
     expect(readFileSync(join(folder, 'out.txt'), 'utf8')).toMatch(/^approved x+$/u);

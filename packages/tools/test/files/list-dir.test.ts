@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -85,4 +85,20 @@ it('marks a folder that cannot be read and continues', async () => {
   const result = JSON.parse(run.stdout) as Awaited<ReturnType<typeof listDir>>;
   expect(result.content).toBe('./\n  locked/ (cannot be read)\n  open/\n    x');
   expect(result.entries[0]).toMatchObject({ name: 'locked', unreadable: true });
+});
+
+it('shows a folder that git ignores as one line, unless it is the folder to list, and runs no monitor', async () => {
+  const folder = newFolder({ '.gitignore': 'out\n', 'out/a/x.txt': '', 'src/out/y.txt': '', 'src/z.txt': '' });
+  const mark = join(newFolder(), 'mark');
+  execFileSync('git', ['init', '-q'], { cwd: folder });
+  execFileSync('git', ['config', 'core.fsmonitor', `touch ${mark}; true`], { cwd: folder });
+  const workspace = createWorkspace({ roots: folder });
+  const paths = (await listDir(workspace, { depth: 9, limit: 2000 })).entries.map(({ path }) => path);
+  expect(paths.filter((path) => !path.startsWith('.git'))).toEqual(['out', 'src', 'src/out', 'src/z.txt']);
+  expect((await listDir(workspace, { depth: 9, limit: 2000 })).content).toContain('  out/ (ignored by git)\n  src/\n');
+  expect((await listDir(workspace, { path: 'out', depth: 9 })).entries.map(({ path }) => path)).toEqual([
+    'out/a',
+    'out/a/x.txt',
+  ]);
+  expect(existsSync(mark)).toBe(false);
 });

@@ -1,23 +1,26 @@
 import { useRef, useState } from 'react';
 import type { Approval } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
-import { argumentSummary } from '../view/format.ts';
+import { callTitle } from './call-preview.tsx';
 import { DecisionButton } from './decision-button.tsx';
 import { useDecisionGuard } from './use-decision-guard.ts';
 import { visible } from '../view/visible.ts';
 
 interface ApprovalBatchProps {
-  readonly runId: string;
+  readonly threadId: string;
   readonly approvals: readonly Approval[];
+  /** The call whose card is shown. */
+  readonly shownId: string;
+  readonly onShow: (approvalId: string) => void;
 }
 
-/** Several pending calls of one run. The checked calls are approved together, and each call also keeps its own card. */
-export function ApprovalBatch({ runId, approvals: pending }: ApprovalBatchProps) {
+/** The pending calls of a conversation: one of them is shown, and the checked ones are approved together. */
+export function ApprovalBatch({ threadId, approvals: pending, shownId, onShow }: ApprovalBatchProps) {
   const { client, approvals, notice } = useSession();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
   const element = useRef<HTMLFieldSetElement>(null);
-  const { readiness, mayDecide } = useDecisionGuard(`batch of ${runId}`, element);
+  const { readiness, mayDecide } = useDecisionGuard(`batch of ${threadId}`, element);
   const ticked = pending.filter(({ approvalId }) => !left.has(approvalId));
   const toggle = (approvalId: string) => {
     const next = new Set(left);
@@ -35,13 +38,21 @@ export function ApprovalBatch({ runId, approvals: pending }: ApprovalBatchProps)
   return (
     <fieldset ref={element} className="card batch">
       <legend data-read>{pending.length} calls wait for you</legend>
-      {pending.map(({ approvalId, tool, input, line }) => (
-        <label key={approvalId} data-read>
-          <input type="checkbox" checked={!left.has(approvalId)} onChange={() => toggle(approvalId)} />
-          <code>{visible(tool)}</code> <span className="cut">{argumentSummary(input)}</span>
-          {line !== undefined && <span className="dim">line {line}</span>}
-        </label>
-      ))}
+      <p className="dim">
+        {pending.findIndex(({ approvalId }) => approvalId === shownId) + 1} of {pending.length}
+      </p>
+      <ul>
+        {pending.map((approval) => (
+          <BatchedCall
+            key={approval.approvalId}
+            approval={approval}
+            isChecked={!left.has(approval.approvalId)}
+            isShown={approval.approvalId === shownId}
+            onToggle={() => toggle(approval.approvalId)}
+            onShow={() => onShow(approval.approvalId)}
+          />
+        ))}
+      </ul>
       <div className="decision-buttons">
         <span className="space" />
         <DecisionButton
@@ -55,5 +66,31 @@ export function ApprovalBatch({ runId, approvals: pending }: ApprovalBatchProps)
         </DecisionButton>
       </div>
     </fieldset>
+  );
+}
+
+interface BatchedCallProps {
+  readonly approval: Approval;
+  readonly isChecked: boolean;
+  readonly isShown: boolean;
+  readonly onToggle: () => void;
+  readonly onShow: () => void;
+}
+
+function BatchedCall({ approval, isChecked, isShown, onToggle, onShow }: BatchedCallProps) {
+  const name = `${visible(approval.tool)}: ${callTitle(approval)}`;
+  return (
+    <li data-read>
+      <input type="checkbox" aria-label={`Approve with the others: ${name}`} checked={isChecked} onChange={onToggle} />
+      <button
+        type="button"
+        className="link"
+        aria-label={`Show ${name}`}
+        aria-current={isShown || undefined}
+        onClick={onShow}
+      >
+        <code>{visible(approval.tool)}</code> <span>{callTitle(approval)}</span>
+      </button>
+    </li>
   );
 }

@@ -14,14 +14,15 @@ import { errorText, useSession } from '../state/session.ts';
 import { useNow } from '../parts/use-now.ts';
 import { age } from '../view/format.ts';
 import type { ScriptView } from '../view/types.ts';
-import { ArgumentOrigins } from './argument-origins.tsx';
-import { CallPreview, pretty } from './call-preview.tsx';
+import { ArgumentOrigins, ArgumentSourceLines } from './argument-origins.tsx';
+import { CallPreview, longTexts, pretty } from './call-preview.tsx';
 import { DecisionButton } from './decision-button.tsx';
 import { FreeText } from './free-text.tsx';
 import { useDecisionGuard } from './use-decision-guard.ts';
 import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
+const TextEditor = lazy(() => import('./text-editor.tsx'));
 
 type Mode = 'decide' | 'edit' | 'deny';
 type Remember = 'script' | 'plan' | 'workspace' | undefined;
@@ -67,7 +68,10 @@ export function ApprovalCard({ approval, script }: ApprovalCardProps) {
       <div data-read>
         <CallSource approval={approval} />
         <CallPreview approval={approval} />
-        {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
+        <ArgumentSourceLines approval={approval} />
+        {script !== undefined && approval.provenance === undefined && (
+          <ArgumentOrigins approval={approval} script={script} />
+        )}
         <RestOfPlan approval={approval} />
         {context !== undefined && <FreeText title="The script says" text={context} />}
       </div>
@@ -122,6 +126,7 @@ interface DecisionFormProps {
 
 function DecisionForm({ approval, card, mode, setMode }: DecisionFormProps) {
   const form = useDecision(approval, mode);
+  const covers = useWorkspaceRule(approval);
   const { send, isSending } = form;
   const { readiness, mayDecide } = useDecisionGuard(
     approval.approvalId,
@@ -137,6 +142,7 @@ function DecisionForm({ approval, card, mode, setMode }: DecisionFormProps) {
     <div className="decision">
       {mode === 'edit' && <EditArguments approval={approval} form={form} />}
       {mode === 'deny' && <DenyNote form={form} mayDecide={mayDecide} />}
+      {mode === 'decide' && <RememberedRule approval={approval} form={form} covers={covers} />}
       {form.error !== undefined && (
         <p className="error-text" role="alert">
           {form.error}
@@ -145,7 +151,7 @@ function DecisionForm({ approval, card, mode, setMode }: DecisionFormProps) {
       <div className="decision-buttons" data-keys={hasKeys ? readiness.keys : undefined}>
         {mode === 'decide' ? (
           <>
-            <RememberChoice approval={approval} form={form} />
+            <RememberChoice approval={approval} form={form} covers={covers} />
             <span className="space" />
             <Choices button={button} hasKeys={hasKeys} setMode={setMode} send={send} />
           </>
@@ -254,20 +260,27 @@ function useDecision(approval: Approval, mode: Mode) {
 
 function EditArguments({ approval, form }: { readonly approval: Approval; readonly form: DecisionState }) {
   const schema = useSchema(approval);
-  if (schema === 'loading') return <p className="dim">Loading the editor …</p>;
+  const hasTexts = longTexts(approval.input).length > 0;
+  const [asJson, setAsJson] = useState(!hasTexts);
+  if (schema === 'loading') return <p className="dim">Loading the editor…</p>;
+  const onChange = (text: string, problems: readonly string[]) => {
+    form.setText(text);
+    form.setProblems(problems);
+  };
   return (
     <>
-      <Suspense fallback={<p className="dim">Loading the editor …</p>}>
-        <JsonEditor
-          text={form.text}
-          original={pretty(approval.inputJson)}
-          schema={schema}
-          onChange={(text, problems) => {
-            form.setText(text);
-            form.setProblems(problems);
-          }}
-        />
+      <Suspense fallback={<p className="dim">Loading the editor…</p>}>
+        {asJson ? (
+          <JsonEditor text={form.text} original={pretty(approval.inputJson)} schema={schema} onChange={onChange} />
+        ) : (
+          <TextEditor text={form.text} schema={schema} onChange={onChange} />
+        )}
       </Suspense>
+      {hasTexts && (
+        <button type="button" className="link" onClick={() => setAsJson(!asJson)} disabled={form.problems.length > 0}>
+          {asJson ? 'Edit as text' : 'Edit as JSON'}
+        </button>
+      )}
       <ul className="problems" aria-live="polite">
         {form.problems.map((problem) => (
           <li key={problem} className="error-text">
@@ -307,7 +320,7 @@ function DenyNote({ form, mayDecide }: DenyNoteProps) {
   useEffect(() => field.current?.focus(), []);
   return (
     <label className="field">
-      Why not? The model reads your answer. <span className="dim">Optional.</span>
+      Reason (the model will see it) <span className="dim">optional</span>
       <textarea
         ref={field}
         rows={2}
@@ -322,8 +335,14 @@ function DenyNote({ form, mayDecide }: DenyNoteProps) {
   );
 }
 
-function RememberChoice({ approval, form }: { readonly approval: Approval; readonly form: DecisionState }) {
-  const covers = useWorkspaceRule(approval);
+interface RememberProps {
+  readonly approval: Approval;
+  readonly form: DecisionState;
+  /** The calls that a rule for the workspace would allow; undefined if the user cannot store a rule. */
+  readonly covers: string | undefined;
+}
+
+function RememberChoice({ approval, form, covers }: RememberProps) {
   return (
     <label className="remember">
       <span className="dim">Applies to</span>
@@ -334,9 +353,24 @@ function RememberChoice({ approval, form }: { readonly approval: Approval; reado
         <option value="">this call only</option>
         <option value="script">every {approval.tool} of this script</option>
         {approval.planned && <option value="plan">the planned calls with these arguments</option>}
-        {covers !== undefined && <option value="workspace">always in this workspace: {covers}</option>}
+        {covers !== undefined && <option value="workspace">always in this workspace…</option>}
       </select>
     </label>
+  );
+}
+
+/** Everything else that an approval allows. It belongs to the facts that the user decides about. */
+function RememberedRule({ approval: { tool }, form: { remember }, covers = '' }: RememberProps) {
+  if (remember === undefined) return null;
+  const rules = {
+    script: `every call of ${visible(tool)} that this script makes, with any arguments`,
+    plan: `the calls of ${visible(tool)} that the script plans with these arguments`,
+    workspace: `from now on, in every conversation of this workspace: ${visible(covers)}`,
+  };
+  return (
+    <p className="remembered-rule" data-read>
+      Approving also allows {rules[remember]}.
+    </p>
   );
 }
 

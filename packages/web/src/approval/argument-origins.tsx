@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { Approval } from '@toolscript/client';
-import { argumentSources, type ArgumentSource, type ArgumentSources } from '@toolscript/core/stream';
+import { argumentSources, provenanceLines, type ArgumentSource, type ArgumentSources } from '@toolscript/core/stream';
 import { useSelection } from '../state/selection.ts';
 import { callsBefore, hasOmittedResult } from '../view/earlier-calls.ts';
 import type { ScriptView } from '../view/types.ts';
@@ -9,6 +9,25 @@ import { visible } from '../view/visible.ts';
 interface ArgumentOriginsProps {
   readonly approval: Approval;
   readonly script: ScriptView;
+}
+
+/** Shows the source of each guarded argument, if the harness has found the sources. */
+export function ArgumentSourceLines({ approval: { provenance } }: Pick<ArgumentOriginsProps, 'approval'>) {
+  const lines = provenance === undefined ? [] : provenanceLines(provenance);
+  if (lines.length === 0) return null;
+  return (
+    <section className="approval-origins" aria-label="Sources of the arguments">
+      <h3>Sources</h3>
+      <ul>
+        {lines.map(({ path, source, isDoubtful }) => (
+          <li key={path} data-doubtful={isDoubtful}>
+            <code>{visible(path)}</code>: {isDoubtful ? <strong>{visible(source)}</strong> : visible(source)}
+          </li>
+        ))}
+      </ul>
+      {provenance?.status === 'unknown' && <p className="dim">Found by equal content, which is no proof.</p>}
+    </section>
+  );
 }
 
 /** Shows which results of earlier calls the arguments contain. */
@@ -37,7 +56,7 @@ export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
         ))}
       </ul>
       <p className="dim">
-        Found by equal content, which is no proof.
+        Matched by content; not proof.
         {!isComplete && ' Not all results were compared, so there may be more.'}
       </p>
     </section>

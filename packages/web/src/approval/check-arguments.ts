@@ -13,9 +13,29 @@ export function argumentProblems(text: string, schema: Readonly<Record<string, u
   const deepest = errors.filter((error) => !errors.some((other) => isBeyond(other, error)));
   return deepest.map(({ instanceLocation, keyword, error }) => {
     const path = instanceLocation.replace(/^#\/?/u, '').replaceAll('/', '.');
-    const sentence = keyword === 'false' ? 'The tool has no such argument. Remove it.' : error;
-    return path === '' ? sentence : `${path}: ${sentence}`;
+    return problemText(path, keyword, error);
   });
+}
+
+/** The words for the types of JSON Schema. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  null: 'null',
+};
+
+/** A problem in words, such as `path must be text` or `path is missing`. */
+function problemText(path: string, keyword: string, error: string): string {
+  const name = path === '' ? 'The value' : path;
+  const [, quoted = ''] = /"([^"]*)"\.$/u.exec(error) ?? [];
+  if (keyword === 'false') return `${name}: The tool has no such argument. Remove it.`;
+  if (keyword === 'type' && TYPES[quoted] !== undefined) return `${name} must be ${TYPES[quoted]}`;
+  if (keyword === 'required') return `${path === '' ? quoted : `${path}.${quoted}`} is missing`;
+  return path === '' ? error : `${path}: ${error}`;
 }
 
 type Problem = ReturnType<Validator['validate']>['errors'][number];

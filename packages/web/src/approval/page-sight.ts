@@ -3,6 +3,9 @@ import type { CardSight, PageSight } from './decision-guard.ts';
 /** Elements that take keys while they are open. */
 const OVERLAYS = 'dialog[open], [role="dialog"], [role="menu"], [role="listbox"]';
 
+/** Elements in which cards scroll. */
+const SCROLLERS = '.scroller, .dock-card';
+
 /** Reads from the page how it shows the cards now. */
 export function lookAtPage(cards: ReadonlyMap<string, HTMLElement>): PageSight {
   const focusedCard = [...cards].find(([, card]) => takesKeys(card))?.[0];
@@ -34,7 +37,7 @@ function lookAtCard(cardId: string, card: HTMLElement, isFocused: boolean): Card
     content: [card.dataset['mode'], ...content].join('\n'),
     left,
     top,
-    contentTop: top + (card.closest('.scroller')?.scrollTop ?? 0),
+    contentTop: top + (card.closest(SCROLLERS)?.scrollTop ?? 0),
     // Only keys need the whole card in view, and only the focused card gets keys.
     isWhole: isFocused && document.visibilityState === 'visible' && isInView(card) && !isCovered(card),
   };
@@ -43,7 +46,7 @@ function lookAtCard(cardId: string, card: HTMLElement, isFocused: boolean): Card
 /** Whether no part of a card is outside of the window or scrolled out of its conversation. */
 function isInView(card: Element): boolean {
   const inner = card.getBoundingClientRect();
-  const outer = card.closest('.scroller')?.getBoundingClientRect();
+  const outer = card.closest(SCROLLERS)?.getBoundingClientRect();
   return (
     inner.top >= Math.max(outer?.top ?? 0, 0) - 1 &&
     inner.left >= Math.max(outer?.left ?? 0, 0) - 1 &&

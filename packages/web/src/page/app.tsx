@@ -1,11 +1,14 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { askTabs, shareToken, signOutOfTabs } from '../state/shared-token.ts';
 import { obtainToken, removeToken, storeToken } from '../state/token.ts';
 import { openSession, SessionContext, useSession, type Session } from '../state/session.ts';
 import { followChanges } from '../state/live-lists.ts';
 import { useNotifications } from '../state/notifications.ts';
 import { useStore } from '../state/store.ts';
 import { ProblemError } from '@toolscript/client';
+import { STAGE_TEXTS, type RunStage } from '../view/conversation-state.ts';
 import { Sidebar } from './sidebar.tsx';
+import { Shortcuts } from './shortcuts.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Main } from './main-pane.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
@@ -28,8 +31,22 @@ export function App() {
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);
   }, []);
+  const token = session?.token;
+  const hasAsked = useRef(token !== undefined);
+  // A new tab has the session of the others. A tab that has signed out does not ask again.
+  useEffect(() => {
+    if (token === undefined) {
+      if (hasAsked.current) return undefined;
+      hasAsked.current = true;
+      return askTabs(signIn);
+    }
+    return shareToken(token, () => {
+      removeToken();
+      setSession(undefined);
+    });
+  }, [token]);
   const signOut = () => {
-    removeToken();
+    signOutOfTabs();
     setSession(undefined);
   };
   if (session === undefined) return <SignIn onToken={signIn} />;
@@ -78,6 +95,7 @@ function Shell({ onSignOut }: { readonly onSignOut: () => void }) {
         }
       />
       <Notice />
+      <Shortcuts />
     </div>
   );
 }
@@ -87,14 +105,19 @@ function skipToConversation(event: { preventDefault(): void }): void {
   document.getElementById('conversation')?.focus();
 }
 
-/** Shows the number of pending calls in the title of the tab. */
+/** Shows the number of pending calls, or else the state of the conversation, in the title of the tab. */
 function useTitle(): void {
-  const { approvals } = useSession();
+  const { approvals, currentStage } = useSession();
   const count = useStore(approvals.store).value?.length ?? 0;
+  const stage = useStore(currentStage);
   useEffect(() => {
-    document.title = count === 0 ? 'Toolscript' : `(${count}) waiting for you · Toolscript`;
-  }, [count]);
+    const state = stage === undefined || QUIET.has(stage) ? '' : `${STAGE_TEXTS[stage]} · `;
+    document.title = count === 0 ? `${state}Toolscript` : `(${count}) waiting for you · Toolscript`;
+  }, [count, stage]);
 }
+
+/** States that the title of the tab leaves out. */
+const QUIET: ReadonlySet<RunStage> = new Set(['done', 'waiting', 'stopped']);
 
 const NOTICE_MS = 4_000;
 

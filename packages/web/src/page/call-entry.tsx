@@ -1,6 +1,7 @@
 import { CodeLines } from '../parts/code-lines.tsx';
 import { ValueView } from '../parts/value-view.tsx';
 import { argumentSummary, duration } from '../view/format.ts';
+import { parsedText } from '../view/parsed-text.ts';
 import type { Entry } from '../view/types.ts';
 
 /** A structured call of the model. */
@@ -25,12 +26,4 @@ export function CallEntry({ entry: { item, output, call } }: { readonly entry: E
       )}
     </details>
   );
-}
-
-function parsedText(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json;
-  }
 }

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react';
 import { Link } from './link.tsx';
+import { ScopeButton } from './scope-button.tsx';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import type { RunFeed } from '../state/run-feed.ts';
+import { conversationState, STAGE_TEXTS, type RunStage } from '../view/conversation-state.ts';
 import { count, dollars, plural } from '../view/format.ts';
 import type { ThreadState } from './use-thread.ts';
 
@@ -16,7 +18,7 @@ interface ConversationHeadProps {
 }
 
 export function ConversationHead({
-  state: { thread, feeds },
+  state: { thread, feeds, stages },
   menuButton,
   fileCount,
   showsFiles,
@@ -25,6 +27,7 @@ export function ConversationHead({
   const { threads } = useSession();
   const listed = useStore(threads.store).value?.threads.find(({ threadId }) => threadId === thread?.threadId);
   const last = feeds.at(-1);
+  const stage = conversationState(stages);
   return (
     <header className="main-head">
       {menuButton}
@@ -32,12 +35,13 @@ export function ConversationHead({
       {thread?.branchOf !== undefined && <BranchMark threadId={thread.branchOf.threadId} />}
       {thread?.agentId !== undefined && <span className="pill">{thread.agentId}</span>}
       <span className="space" />
+      {thread !== undefined && <ScopeButton thread={thread} />}
       {(fileCount > 0 || showsFiles) && (
         <button type="button" className="pill files-button" aria-expanded={showsFiles} onClick={onFiles}>
           {plural(fileCount, 'file')}
         </button>
       )}
-      {last !== undefined && <RunFacts feed={last} />}
+      {last !== undefined && stage !== undefined && <RunFacts feed={last} stage={stage} />}
     </header>
   );
 }
@@ -51,18 +55,15 @@ function BranchMark({ threadId }: { readonly threadId: string }) {
   );
 }
 
-const STATES = {
-  in_progress: 'Works',
-  suspended: 'Waits for you',
-  completed: 'Done',
-  failed: 'Failed',
-  cancelled: 'Stopped',
-  incomplete: 'Incomplete',
-} as const;
+interface RunFactsProps {
+  readonly feed: RunFeed;
+  /** The state of the conversation. */
+  readonly stage: RunStage;
+}
 
-function RunFacts({ feed }: { readonly feed: RunFeed }) {
+function RunFacts({ feed, stage }: RunFactsProps) {
   const { view, connection } = useStore(feed.store);
-  const { usage, cost, status } = view;
+  const { usage, cost } = view;
   const tokens = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens;
   return (
     <>
@@ -73,8 +74,8 @@ function RunFacts({ feed }: { readonly feed: RunFeed }) {
           {cost !== undefined && ` · ${dollars(cost)}`}
         </span>
       )}
-      <span className="pill" data-status={status} role="status">
-        {connection === 'retrying' ? 'Reconnecting …' : STATES[status]}
+      <span className="pill" data-status={stage} role="status">
+        {connection === 'retrying' ? 'Reconnecting …' : STAGE_TEXTS[stage]}
       </span>
     </>
   );

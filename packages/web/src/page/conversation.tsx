@@ -1,16 +1,19 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { ProblemError } from '@toolscript/client';
 import { useFiles, type FilesState } from '../files/use-files.ts';
-import type { RunFeed, RunState } from '../state/run-feed.ts';
+import type { RunFeed } from '../state/run-feed.ts';
 import { RunIdContext, SelectionContext, type Selection } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
-import { Store, useStore } from '../state/store.ts';
+import { useStore } from '../state/store.ts';
+import { conversationState, stoppedRun } from '../view/conversation-state.ts';
 import type { CallView, ScriptView } from '../view/types.ts';
 import { takesKeys } from '../approval/page-sight.ts';
+import { ReviewDock } from '../approval/review-dock.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationHead } from './conversation-head.tsx';
 import { Inspector } from './inspector.tsx';
 import { Link } from './link.tsx';
+import { QueuedMessage } from './queued-message.tsx';
 import { RunEntries } from './run-entries.tsx';
 import type { Prompt } from './prompt.ts';
 import { submitPrompt } from './submit-prompt.ts';
@@ -48,6 +51,7 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
   const scroller = useRef<HTMLDivElement>(null);
   useStickToEnd(scroller);
   useApprovalNavigation();
+  useCurrentStage(state.stages);
   const toggleFiles = () => {
     setSelected(undefined);
     setShowsFiles(!showsFiles);
@@ -67,6 +71,7 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
             <Messages state={state} onEdit={setDraft} />
           </div>
         </div>
+        <ReviewDock threadId={threadId} feeds={state.feeds} />
         <ThreadComposer state={state} threadId={threadId} draft={draft} />
         {showsFiles && <Files threadId={threadId} {...files} onClose={() => setShowsFiles(false)} />}
         {selected !== undefined && (
@@ -77,6 +82,16 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
       </main>
     </SelectionContext>
   );
+}
+
+/** Reports the state of the conversation to the title of the tab. */
+function useCurrentStage(stages: ThreadState['stages']): void {
+  const { currentStage } = useSession();
+  const stage = conversationState(stages);
+  useEffect(() => {
+    currentStage.set(stage);
+    return () => currentStage.set(undefined);
+  }, [stage, currentStage]);
 }
 
 function Messages({ state, onEdit }: { readonly state: ThreadState; readonly onEdit: (prompt: Prompt) => void }) {
@@ -93,10 +108,44 @@ function Messages({ state, onEdit }: { readonly state: ThreadState; readonly onE
         </button>
       )}
       {state.feeds.map((feed) => (
-        <RunEntries key={feed.runId} feed={feed} onEdit={onEdit} />
+        <RunOfThread key={feed.runId} state={state} feed={feed} onEdit={onEdit} />
       ))}
     </>
   );
+}
+
+interface RunOfThreadProps {
+  readonly state: ThreadState;
+  readonly feed: RunFeed;
+  readonly onEdit: (prompt: Prompt) => void;
+}
+
+/** A run: its entries, or its messages while it has none. */
+function RunOfThread({ state, feed, onEdit }: RunOfThreadProps) {
+  const { runs, stages, messages } = state;
+  const cancel = useCancel(state);
+  const { view } = useStore(feed.store);
+  const items = messages.get(feed.runId) ?? [];
+  const index = runs.findIndex(({ runId }) => runId === feed.runId);
+  if (view.entries.length > 0 || items.length === 0) return <RunEntries feed={feed} onEdit={onEdit} />;
+  if (stages[index] !== 'queued') return <RunEntries feed={feed} onEdit={onEdit} unbegun={items} />;
+  const working = stages.indexOf('working');
+  const isNext = working !== -1 && stages.indexOf('queued') === index;
+  return (
+    <QueuedMessage
+      items={items}
+      onRemove={() => cancel(feed.runId)}
+      onSendNow={isNext ? () => cancel(runs[working]!.runId) : undefined}
+      onEdit={onEdit}
+    />
+  );
+}
+
+function useCancel({ reload }: Pick<ThreadState, 'reload'>): (runId: string) => void {
+  const { client, notice } = useSession();
+  return (runId) => {
+    client.runs.cancel(runId).then(reload, (error: unknown) => notice.set(errorText(error)));
+  };
 }
 
 /** The panel of files. Its code is loaded when the panel is opened. */
@@ -116,7 +165,6 @@ interface ThreadComposerProps {
 
 function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   const session = useSession();
-  const last = state.feeds.at(-1);
   if (isDeleted(state)) return <DeletedNotice />;
   const send = async (prompt: Prompt) => {
     try {
@@ -131,7 +179,7 @@ function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   };
   return (
     <div className="composer-place">
-      <ComposerOfRun feed={last} onSend={send} draft={draft} />
+      <ComposerOfThread state={state} onSend={send} draft={draft} />
     </div>
   );
 }
@@ -148,31 +196,21 @@ function DeletedNotice() {
   );
 }
 
-interface ComposerOfRunProps {
-  /** The last run of the conversation; undefined before it is loaded. */
-  readonly feed: RunFeed | undefined;
+interface ComposerOfThreadProps extends Pick<ThreadComposerProps, 'state' | 'draft'> {
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
-  readonly draft: Prompt | undefined;
 }
 
-const NO_RUN = new Store<RunState | undefined>(undefined);
-
-function ComposerOfRun({ feed, onSend, draft }: ComposerOfRunProps) {
-  const { client, notice } = useSession();
-  const run = useStore<RunState | undefined>(feed?.store ?? NO_RUN);
-  const status = run?.view.status;
-  const isActive = run !== undefined && !['ended', 'failed'].includes(run.connection) && status !== 'completed';
-  const stop = (runId: string) => {
-    client.runs.cancel(runId).catch((error: unknown) => notice.set(errorText(error)));
-  };
+function ComposerOfThread({ state, onSend, draft }: ComposerOfThreadProps) {
+  const { runs, stages } = state;
+  const cancel = useCancel(state);
+  const index = stoppedRun(stages);
+  const run = index === undefined ? undefined : runs[index];
   return (
     <Composer
       onSend={onSend}
-      onStop={isActive && feed !== undefined ? () => stop(feed.runId) : undefined}
+      onStop={run === undefined ? undefined : () => cancel(run.runId)}
       draft={draft}
-      placeholder={
-        status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'
-      }
+      placeholder={conversationState(stages) === 'waiting' ? 'Decide first, or reply…' : 'Reply…'}
     />
   );
 }
@@ -193,7 +231,9 @@ function useApprovalNavigation(): void {
       const card = document.querySelector<HTMLElement>(`[data-approval="${next.approvalId}"]`);
       if (card !== null) return card.focus();
       approvalToFocus.set(next.approvalId);
-      router.go({ page: 'thread', threadId: next.threadId });
+      const route = router.store.value;
+      if (route.page === 'thread' && route.threadId === next.threadId) current.blur();
+      else router.go({ page: 'thread', threadId: next.threadId });
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

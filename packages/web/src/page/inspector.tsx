@@ -2,6 +2,7 @@ import { useEffect } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
 import { ValueView } from '../parts/value-view.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
+import { EditOfCall } from '../script/edited-calls.tsx';
 import { statusText } from '../script/waterfall-chart.tsx';
 import { duration } from '../view/format.ts';
 import type { CallView, ScriptView } from '../view/types.ts';
@@ -31,6 +32,12 @@ export function Inspector({ call, script, onClose }: InspectorProps) {
       <Facts call={call} script={script} />
       <h3>Arguments</h3>
       <ValueView value={call.input} label="the arguments" />
+      {call.askedInput !== undefined && (
+        <>
+          <h3>Your edit</h3>
+          <EditOfCall call={call} />
+        </>
+      )}
       {operation?.error !== undefined && (
         <>
           <h3>Error</h3>
@@ -84,8 +91,9 @@ function Facts({ call, script }: { readonly call: CallView; readonly script: Scr
   );
 }
 
-function decisionText({ decision, decidedBy, note }: CallView): string | undefined {
+function decisionText({ decision, decidedBy, note, askedInput }: CallView): string | undefined {
   if (decision === undefined) return undefined;
   const who = decidedBy === 'person' ? 'a user' : decidedBy === 'rule' ? 'a rule' : decidedBy;
-  return `${decision === 'approve' ? 'approved' : decision} by ${who}${note === undefined ? '' : `: ${note}`}`;
+  const what = decision === 'approve' ? (askedInput === undefined ? 'approved' : 'edited and approved') : decision;
+  return `${what} by ${who}${note === undefined ? '' : `: ${note}`}`;
 }

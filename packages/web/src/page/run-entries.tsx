@@ -1,12 +1,11 @@
-import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useState } from 'react';
 import { subAgentEvent, type StreamEvent } from '@toolscript/core/stream';
-import { ApprovalCard } from '../approval/approval-card.tsx';
-import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { ShownPart } from '../parts/shown-part.tsx';
 import { useNow } from '../parts/use-now.ts';
 import type { ReadEvents } from '../script/replay-bar.tsx';
+import { TurnChanges } from '../script/turn-changes.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
 import { RunIdContext } from '../state/selection.ts';
@@ -14,38 +13,61 @@ import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { filesIn } from '../view/attached-files.ts';
 import { duration } from '../view/format.ts';
-import type { AgentView, Entry, RunView, ScriptView } from '../view/types.ts';
+import type { AgentView, Entry, MessageItem, RunView } from '../view/types.ts';
 import { visible } from '../view/visible.ts';
 import type { Attachment } from './attachments.tsx';
+import { AnswerBar } from './answer-bar.tsx';
 import { CallEntry } from './call-entry.tsx';
 import { MessageEntry } from './message-entry.tsx';
 import type { Prompt } from './prompt.ts';
+import { messageImages } from './user-message.tsx';
 
 interface RunEntriesProps {
   readonly feed: RunFeed;
   /** Copies an earlier prompt into the field. */
   readonly onEdit: (draft: Prompt) => void;
+  /** The user's messages, if the run ended before it began. */
+  readonly unbegun?: readonly MessageItem[] | undefined;
 }
 
 /** The entries of one run, and its pending calls. */
-export function RunEntries({ feed, onEdit }: RunEntriesProps) {
+export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
   const { view, turnId, connection, error } = useStore(feed.store);
+  useMissingApprovals(feed.runId, view);
   const onEditPrompt = useCallback<EntryViewProps['onEdit']>(
     (text, attachments) => onEdit({ text, attachments, branchBefore: turnId }),
     [onEdit, turnId],
   );
+  const prompt = firstPrompt(view);
+  const route = useStore(useSession().router.store);
+  const threadId = route.page === 'thread' ? route.threadId : undefined;
   return (
-    <section className="run" aria-label="Turn">
+    <section className="run" aria-label="Turn" id={feed.runId}>
       <RunIdContext value={feed.runId}>
+        {unbegun.map((item) => (
+          <MessageEntry key={item.id} item={item} onEdit={onEditPrompt} />
+        ))}
         {view.entries.map((entry) => (
           <ShownPart key={entry.key} of={entry.type === 'script' ? entry.script : entry}>
             <EntryView entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
           </ShownPart>
         ))}
-        <PendingApprovals runId={feed.runId} view={view} />
       </RunIdContext>
       {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
-      <RunEnd view={view} onRetry={onEditPrompt} />
+      {unbegun.length > 0 ? (
+        <p className="run-end">Removed before it began.</p>
+      ) : (
+        <RunEnd view={view} onRetry={onEditPrompt} />
+      )}
+      {threadId !== undefined && (
+        <AnswerBar
+          runId={feed.runId}
+          threadId={threadId}
+          view={view}
+          onRetry={prompt === undefined ? undefined : () => editMessage(prompt, onEditPrompt)}
+        />
+      )}
+      <TurnChanges view={view} />
       {connection === 'failed' && (
         <p className="error-text" role="alert">
           {errorText(error)}
@@ -171,7 +193,7 @@ function SubAgentCard({
         <span className="tag">{visible(agent)}</span>
         <span className="cut">{visible(task)}</span>
         <span className="dim">
-          {run.status === 'in_progress' ? 'works' : run.status} · {duration((endedAt ?? now) - startedAt)}
+          {run.status === 'in_progress' ? 'working' : run.status} · {duration((endedAt ?? now) - startedAt)}
           {run.usage !== undefined && ` · ${run.usage.input_tokens + run.usage.output_tokens} tokens`}
         </span>
       </summary>
@@ -191,7 +213,7 @@ const DOTS: Readonly<Record<RunView['status'], string>> = {
   completed: 'completed',
   suspended: 'suspended',
   failed: 'error',
-  cancelled: 'error',
+  cancelled: 'stopped',
   incomplete: 'error',
 };
 
@@ -217,59 +239,14 @@ function WorkPlan({ entry }: { readonly entry: Extract<Entry, { type: 'plan' }> 
   );
 }
 
-function PendingApprovals({ runId, view }: { readonly runId: string; readonly view: RunView }) {
+/** Reads the pending calls again if the run waits for one that the list lacks. */
+function useMissingApprovals(runId: string, { status }: RunView): void {
   const { approvals } = useSession();
   const all = useStore(approvals.store).value ?? [];
-  const pending = all.filter((approval) => approval.runId === runId);
-  const isMissing = view.status === 'suspended' && pending.length === 0;
+  const isMissing = status === 'suspended' && !all.some((approval) => approval.runId === runId);
   useEffect(() => {
     if (isMissing) void approvals.refresh();
   }, [isMissing, approvals]);
-  const focusKeeper = useFocusKeeper(pending.length);
-  return (
-    <div
-      {...focusKeeper}
-      className="pending"
-      role="group"
-      aria-label="Calls that wait for you"
-      tabIndex={-1}
-      hidden={pending.length === 0}
-    >
-      {pending.length > 1 && <ApprovalBatch runId={runId} approvals={pending} />}
-      {pending.map((approval) => (
-        <ApprovalCard key={approval.approvalId} approval={approval} script={findScript(approval.scriptId, view)} />
-      ))}
-    </div>
-  );
-}
-
-/**
- * Keeps the focus near a decided card that had it: in the group of the other cards, where Tab leads to the next one, or
- * in the conversation. No other card gets it, because the user has not read that card.
- */
-function useFocusKeeper(count: number) {
-  const group = useRef<HTMLDivElement>(null);
-  const hasFocus = useRef(false);
-  useLayoutEffect(() => {
-    if (!hasFocus.current || document.activeElement !== document.body) return;
-    const next = count > 0 ? group.current : document.getElementById('conversation');
-    next?.focus({ preventScroll: true });
-  }, [count]);
-  return {
-    ref: group,
-    onFocus: () => {
-      hasFocus.current = true;
-    },
-    onBlur: () => {
-      hasFocus.current = false;
-    },
-  };
-}
-
-function findScript(scriptId: string | undefined, { entries }: RunView): ScriptView | undefined {
-  for (const entry of entries)
-    if (entry.type === 'script' && scriptId !== undefined && entry.script.scriptId === scriptId) return entry.script;
-  return undefined;
 }
 
 function Working({ view }: { readonly view: RunView }) {
@@ -280,16 +257,16 @@ function Working({ view }: { readonly view: RunView }) {
     <p className="working dim" role="status">
       <span className="dot" data-status="executing" />{' '}
       {view.retry === undefined
-        ? 'The model works …'
+        ? 'Working…'
         : `The model did not answer: ${view.retry.message} The next attempt follows at ${new Date(view.retry.at).toLocaleTimeString()}.`}
     </p>
   );
 }
 
 function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: EntryViewProps['onEdit'] }) {
-  const { status, error, entries } = view;
+  const { status, error } = view;
   if (!['failed', 'cancelled', 'incomplete'].includes(status)) return null;
-  const prompt = entries.find((entry) => entry.type === 'message' && entry.item.role === 'user');
+  const prompt = firstPrompt(view);
   return (
     <div className={status === 'failed' ? 'failure' : 'run-end'}>
       <span>
@@ -297,15 +274,22 @@ function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: E
         {status === 'incomplete' && 'The answer is incomplete.'}
         {status === 'failed' && (error === undefined ? 'The run failed.' : `${error.code}: ${error.message}`)}
       </span>
-      {prompt?.type === 'message' && (
-        <button
-          type="button"
-          className="link"
-          onClick={() => onRetry(filesIn(prompt.item.content).prompt, filesIn(prompt.item.content).files)}
-        >
+      {prompt !== undefined && (
+        <button type="button" className="link" onClick={() => editMessage(prompt, onRetry)}>
           Try again
         </button>
       )}
     </div>
   );
+}
+
+function firstPrompt({ entries }: RunView): MessageItem | undefined {
+  const found = entries.find((entry) => entry.type === 'message' && entry.item.role === 'user');
+  return found?.type === 'message' ? found.item : undefined;
+}
+
+/** Copies a message into the field. */
+function editMessage(item: MessageItem, onEdit: EntryViewProps['onEdit']): void {
+  const { prompt, files } = filesIn(item.content);
+  onEdit(prompt, [...files, ...messageImages(item)]);
 }

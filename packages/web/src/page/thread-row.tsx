@@ -7,6 +7,7 @@ import { Icon } from '../parts/icons.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { age } from '../view/format.ts';
+import { listedState, STAGE_TEXTS } from '../view/conversation-state.ts';
 import { Link } from './link.tsx';
 
 interface ThreadRowProps {
@@ -17,20 +18,19 @@ interface ThreadRowProps {
   readonly now: number;
 }
 
-const DOTS = { queued: 'executing', running: 'executing', suspended: 'suspended', none: 'idle' } as const;
-
 export function ThreadRow({ thread, isCurrent, isWaiting, now }: ThreadRowProps) {
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
-  const { threadId, title, updatedAt, activeState } = thread;
-  const status = isWaiting ? 'suspended' : DOTS[activeState ?? 'none'];
+  const { threadId, title, updatedAt } = thread;
+  const stage = listedState(thread, isWaiting) ?? 'done';
   return (
     <li className="thread-row" data-current={isCurrent || undefined}>
       <Link to={{ page: 'thread', threadId }} aria-current={isCurrent ? 'page' : undefined}>
-        <span className="dot" data-status={status} />
+        <span className="dot" data-status={stage} />
         <span className="thread-title" dir="auto">
           {title === '' ? 'Untitled' : title}
         </span>
-        {status === 'executing' && <span className="hidden">works</span>}
+        {stage === 'failed' && <span className="thread-failed">failed</span>}
+        {stage !== 'failed' && stage !== 'done' && <span className="hidden">{STAGE_TEXTS[stage]}</span>}
         <span className="thread-age">{age(updatedAt, now)}</span>
       </Link>
       <ThreadMenu thread={thread} onChoose={setDialog} />
@@ -135,7 +135,7 @@ function DeleteDialog({ thread, isCurrent, onClose }: DeleteDialogProps) {
   };
   return (
     <Dialog title="Delete the conversation?" onClose={onClose}>
-      <p>“{thread.title}” is deleted with all its scripts and results. Its runs are stopped.</p>
+      <p>“{thread.title}” will be deleted with all its scripts and results. Its runs will be stopped.</p>
       <div className="dialog-buttons">
         <button type="button" onClick={onClose}>
           Cancel

@@ -1,8 +1,11 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { StreamEvent, Thread, ThreadSummary } from '@toolscript/client';
 import { RunFeed } from '../state/run-feed.ts';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
+import type { RunStage } from '../view/conversation-state.ts';
+import type { MessageItem } from '../view/types.ts';
+import { useRunStages, type ThreadRun } from './use-run-stages.ts';
 
 /** The number of runs whose events are read at first. Earlier runs are read on demand. */
 const FIRST_RUNS = 12;
@@ -18,8 +21,16 @@ export interface ThreadState {
   readonly error: unknown;
   /** The runs on the screen, oldest first. */
   readonly feeds: readonly RunFeed[];
+  /** All runs, oldest first. */
+  readonly runs: readonly ThreadRun[];
+  /** The stage of each of `runs`. */
+  readonly stages: readonly RunStage[];
+  /** The user's messages of each run, as the server has them. */
+  readonly messages: ReadonlyMap<string, readonly MessageItem[]>;
   readonly earlierRuns: number;
   readonly showEarlier: () => void;
+  /** Reads the thread again. */
+  readonly reload: () => void;
   /** Follows a run that was just submitted. */
   readonly follow: (runId: string) => void;
 }
@@ -41,9 +52,11 @@ export function useThread(threadId: string): ThreadState {
     },
     [approvals, threads],
   );
-  const { thread, error } = useFoundThread(threadId);
-  const known = thread?.runs.map(({ runId }) => runId) ?? [];
-  const runIds = [...known, ...added.filter((runId) => !known.includes(runId))];
+  const { thread, error, reload } = useFoundThread(threadId);
+  const runs = useMemo(() => threadRuns(thread, added), [thread, added]);
+  const messages = useMemo(() => userMessages(thread), [thread]);
+  const runIds = runs.map(({ runId }) => runId);
+  const stages = useRunStages(runs, visible);
   const key = runIds.slice(-shown).join();
   useEffect(() => {
     const wanted = key === '' ? [] : key.split(',');
@@ -67,10 +80,37 @@ export function useThread(threadId: string): ThreadState {
     thread,
     error,
     feeds: visible,
+    runs,
+    stages,
+    messages,
     earlierRuns: Math.max(0, runIds.length - shown),
     showEarlier: () => setShown((before) => before + FIRST_RUNS * 2),
+    reload,
     follow: (runId) => setAdded((before) => [...before, runId]),
   };
+}
+
+function threadRuns(thread: Thread | undefined, added: readonly string[]): ThreadRun[] {
+  const stored = thread?.runs ?? [];
+  const fresh = added.filter((runId) => !stored.some((run) => run.runId === runId));
+  return [
+    ...stored.map((run) => ({ runId: run.runId, stored: run })),
+    ...fresh.map((runId) => ({ runId, stored: undefined })),
+  ];
+}
+
+function userMessages(thread: Thread | undefined): ReadonlyMap<string, readonly MessageItem[]> {
+  const messages = new Map<string, readonly MessageItem[]>();
+  let at = 0;
+  for (const { runId, itemCount } of thread?.runs ?? []) {
+    const items = thread!.items.slice(at, at + itemCount);
+    messages.set(
+      runId,
+      items.filter((item) => item.type === 'message').filter(({ role }) => role === 'user'),
+    );
+    at += itemCount;
+  }
+  return messages;
 }
 
 function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
@@ -93,10 +133,11 @@ function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
 }
 
 /** The thread on the server, read again after each change. */
-function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'> {
+function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error' | 'reload'> {
   const { client, threads, search } = useSession();
   const [thread, setThread] = useState<Thread>();
   const [error, setError] = useState<unknown>();
+  const [reloads, setReloads] = useState(0);
   const list = useStore(threads.store).value?.threads;
   // Another tab, or the terminal, may have added a run.
   const updatedAt = list?.find((listed) => listed.threadId === threadId)?.updatedAt;
@@ -115,8 +156,9 @@ function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'>
       },
     );
     return () => stop.abort();
-  }, [client, threadId, updatedAt, reads]);
-  return { thread, error };
+  }, [client, threadId, updatedAt, reads, reloads]);
+  const reload = useCallback(() => setReloads((before) => before + 1), []);
+  return { thread, error, reload };
 }
 
 /** Returns true if a complete list of the newest threads contains the thread. */

@@ -1,3 +1,4 @@
+import { useState, type MouseEvent } from 'react';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { filesIn } from '../view/attached-files.ts';
@@ -7,7 +8,8 @@ import type { Attachment } from './attachments.tsx';
 
 export interface UserMessageProps {
   readonly item: MessageItem;
-  readonly onEdit: (text: string, attachments: readonly Attachment[]) => void;
+  /** Copies the message into the field. Undefined: the message has no such button. */
+  readonly onEdit?: ((text: string, attachments: readonly Attachment[]) => void) | undefined;
 }
 
 export function UserMessage({ item, onEdit }: UserMessageProps) {
@@ -15,27 +17,51 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
   const images = item.images?.length ?? 0;
   return (
     <div className="user-message">
-      <IconButton
-        icon="edit"
-        label="Edit and send again"
-        onClick={() => onEdit(prompt, [...files, ...messageImages(item)])}
-      />
+      {onEdit !== undefined && (
+        <IconButton
+          icon="edit"
+          label="Edit and send again"
+          onClick={() => onEdit(prompt, [...files, ...messageImages(item)])}
+        />
+      )}
       <div className="bubble" dir="auto">
         {prompt}
         {images > 0 && <span className="tag">{plural(images, 'image')}</span>}
         {files.map(({ name, text }, index) => (
-          <details key={index} className="attached-file">
-            <summary>{name}</summary>
-            <CodeLines text={text} label={name} />
-          </details>
+          <AttachedFile key={index} id={`${item.id} ${index}`} name={name} text={text} />
         ))}
       </div>
     </div>
   );
 }
 
+/** The files that the user has opened: a message stays open when it leaves the queue. */
+const openFiles = new Set<string>();
+
+interface AttachedFileProps {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+function AttachedFile({ id, name, text }: AttachedFileProps) {
+  const [isOpen, setOpen] = useState(openFiles.has(id));
+  const toggle = (event: MouseEvent) => {
+    event.preventDefault();
+    if (isOpen) openFiles.delete(id);
+    else openFiles.add(id);
+    setOpen(!isOpen);
+  };
+  return (
+    <details open={isOpen} className="attached-file">
+      <summary onClick={toggle}>{name}</summary>
+      <CodeLines text={text} label={name} />
+    </details>
+  );
+}
+
 /** The images whose bytes are in the message. */
-function messageImages({ images = [] }: MessageItem): Attachment[] {
+export function messageImages({ images = [] }: MessageItem): Attachment[] {
   return images.flatMap(({ media_type: mediaType, data }, index) =>
     data === undefined ? [] : [{ name: `image ${index + 1}`, mediaType, data }],
   );

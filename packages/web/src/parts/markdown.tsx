@@ -4,6 +4,7 @@ import remarkGfm from 'remark-gfm';
 import { blockCode, MarkdownBlocks, type MarkdownBlock } from '../view/markdown-blocks.ts';
 import { safeUrl } from '../view/safe-url.ts';
 import { CodeLines } from './code-lines.tsx';
+import { CopyButton } from './copy-button.tsx';
 import { visible } from '../view/visible.ts';
 
 const plugins = [remarkGfm];
@@ -24,7 +25,7 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
           block.fence === undefined ? (
             <Block key={index} text={block.text} definitions={block.text.includes('[') ? definitions : ''} />
           ) : (
-            <CodeBlock key={index} text={block.text} fence={block.fence} />
+            <CodeBlock key={index} text={block.text} fence={block.fence} whole={wholeCode(blocks, index)} />
           ),
         )}
     </div>
@@ -57,11 +58,38 @@ const Block = memo(function Block({ text, definitions }: BlockProps) {
   );
 });
 
-const CodeBlock = memo(function CodeBlock(block: MarkdownBlock) {
+interface CodeBlockProps extends MarkdownBlock {
+  /** The code of this block and of those that continue it; undefined if this block continues another one. */
+  readonly whole: string | undefined;
+}
+
+const CodeBlock = memo(function CodeBlock({ whole, ...block }: CodeBlockProps) {
   const { language, code } = blockCode(block);
-  const isContinued = !block.text.startsWith(block.fence ?? '');
-  return <CodeLines text={code} isScript={isScriptLanguage(language)} isContinued={isContinued} />;
+  return (
+    <>
+      {whole !== undefined && <CodeHead language={language} text={whole} />}
+      <CodeLines text={code} isScript={isScriptLanguage(language)} isContinued={whole === undefined} />
+    </>
+  );
 });
+
+function CodeHead({ language, text }: { readonly language: string; readonly text: string }) {
+  return (
+    <div className="code-head">
+      <span className="dim">{visible(language)}</span>
+      <CopyButton text={text} label="Copy the code" />
+    </div>
+  );
+}
+
+/** The whole code that begins with a block; undefined if the block continues the code above it. */
+function wholeCode(blocks: readonly MarkdownBlock[], index: number): string | undefined {
+  const { text, fence = '' } = blocks[index]!;
+  if (!text.startsWith(fence)) return undefined;
+  const end = blocks.findIndex((block, at) => at > index && (block.fence !== fence || block.text.startsWith(fence)));
+  const parts = blocks.slice(index, end === -1 ? undefined : end);
+  return parts.map((block) => blockCode(block).code).join('\n');
+}
 
 function isScriptLanguage(language = ''): boolean {
   return /^(?:[jt]sx?|javascript|typescript)$/u.test(language);
@@ -77,8 +105,22 @@ const components: Components = {
     const text = childrenText(children);
     const language = /language-(\S+)/u.exec(className ?? '')?.[1];
     if (language === undefined && !text.includes('\n')) return <code>{visible(text)}</code>;
-    return <CodeLines text={text.replace(/\n$/u, '')} isScript={isScriptLanguage(language)} />;
+    const code = text.replace(/\n$/u, '');
+    return (
+      <>
+        <CodeHead language={language ?? ''} text={code} />
+        <CodeLines text={code} isScript={isScriptLanguage(language)} />
+      </>
+    );
   },
+  // A paragraph has the direction of its own text.
+  p: ({ children }) => <p dir="auto">{children}</p>,
+  li: ({ children, className }) => (
+    <li dir="auto" className={className}>
+      {children}
+    </li>
+  ),
+  input: ({ checked }) => <input type="checkbox" disabled checked={checked} aria-label={checked ? 'Done' : 'Open'} />,
   table: ({ children }) => (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Table">
       <table>{children}</table>

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { LogLine } from '../view/types.ts';
+import { duration } from '../view/format.ts';
 import { visible } from '../view/visible.ts';
 
 /** The number of newest lines that are shown at first. */
@@ -19,7 +20,7 @@ export function ConsoleLines({ logs, startedAt }: { readonly logs: readonly LogL
       )}
       {logs.slice(hidden).map((line, index) => (
         <div key={hidden + index} className="console-line" data-level={line.level}>
-          <span className="dim console-time">+{Math.max(0, Math.round(line.at - startedAt))}</span>
+          <span className="dim console-time">+{duration(Math.max(0, line.at - startedAt))}</span>
           <span>
             {line.isProgress && <span className="tag">progress</span>}
             {visible(line.text)}

@@ -1,17 +1,22 @@
 import { useState, type ReactNode } from 'react';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { IconButton } from '../parts/icon-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { useNow } from '../parts/use-now.ts';
+import { foldsScripts } from '../state/folding.ts';
 import { duration, plural } from '../view/format.ts';
+import { scriptSummary } from '../view/script-summary.ts';
 import type { ScriptStatus, ScriptView } from '../view/types.ts';
 import { CallsTable } from './calls-table.tsx';
+import { EditedCalls } from './edited-calls.tsx';
 import { ConsoleLines } from './console-lines.tsx';
 import { PlanList } from './plan-list.tsx';
 import { ScriptReplay, type ReadEvents } from './replay-bar.tsx';
 import { ScriptResult } from './script-result.tsx';
 import { SourceView } from './source-view.tsx';
-import { UndoButton } from './undo-button.tsx';
+import { changedFiles, UndoButton } from './undo-button.tsx';
 import { WaterfallChart } from './waterfall-chart.tsx';
 
 type Pane = 'source' | 'calls' | 'plan' | 'model' | 'replay';
@@ -26,8 +31,30 @@ interface ScriptCardProps {
   readonly children?: ReactNode | undefined;
 }
 
-/** A script: while it is written, while it runs, and afterwards. */
-export function ScriptCard({ script: live, readEvents, children }: ScriptCardProps) {
+/** A script: while it is written, while it runs, and afterwards. One that ended before the page was opened is folded. */
+export function ScriptCard(props: ScriptCardProps) {
+  const { script } = props;
+  const [isOpen, setOpen] = useState<boolean>();
+  const endedBefore = script.endedAt !== undefined && script.endedAt < performance.timeOrigin && foldsScripts();
+  const isFolded = isOpen === undefined ? script.status === 'completed' && endedBefore : !isOpen;
+  if (!isFolded) return <OpenScript {...props} onFold={() => setOpen(false)} />;
+  return (
+    <article className="card script-card script-folded" data-status={script.status} aria-label="Script">
+      <button type="button" className="fold-line" aria-expanded={false} onClick={() => setOpen(true)}>
+        <Icon name="chevron" />
+        <span className="cut">{scriptSummary(script)}</span>
+        <span className="fold-mark">✓</span>
+      </button>
+      {changedFiles(script) && <UndoButton scriptId={script.scriptId!} />}
+    </article>
+  );
+}
+
+interface OpenScriptProps extends ScriptCardProps {
+  readonly onFold: () => void;
+}
+
+function OpenScript({ script: live, readEvents, children, onFold }: OpenScriptProps) {
   const [pane, setPane] = useState<Pane>('source');
   const [replayed, setReplayed] = useState<{ script: ScriptView; at: number }>();
   const now = useNow(TICK_MS, live.status === 'executing' || live.status === 'suspended');
@@ -51,6 +78,9 @@ export function ScriptCard({ script: live, readEvents, children }: ScriptCardPro
         </span>
         {changedFiles(live) && <UndoButton scriptId={live.scriptId!} />}
         <CopyButton text={live.source} label="Copy the source" />
+        {live.status === 'completed' && (
+          <IconButton icon="chevron" className="unfolded" label="Fold the script" aria-expanded onClick={onFold} />
+        )}
       </header>
       {isReplay && <ScriptReplay script={live} readEvents={readEvents} onShow={show} />}
       {(pane === 'source' || isReplay) && <WaterfallChart script={script} now={time} />}
@@ -59,6 +89,7 @@ export function ScriptCard({ script: live, readEvents, children }: ScriptCardPro
       {pane === 'plan' && <PlanList script={script} />}
       {pane === 'model' && <CodeLines text={live.output?.report ?? ''} label="The model’s view of the result" />}
       <ConsoleLines logs={script.logs} startedAt={live.startedAt ?? 0} />
+      <EditedCalls script={script} />
       {children}
       {pane !== 'model' && script.output !== undefined && <ScriptResult output={script.output} />}
     </article>
@@ -76,12 +107,14 @@ function scriptPanes({ calls, plan, output }: ScriptView): { id: Pane; title: st
 }
 
 const STATES: Readonly<Record<ScriptStatus, string>> = {
-  typing: 'The model writes it',
-  pending: 'Waits for its turn',
-  executing: 'Runs',
-  suspended: 'Waits for you',
+  typing: 'Being written',
+  pending: 'Queued',
+  executing: 'Running',
+  suspended: 'Waiting for you',
   completed: 'Completed',
   error: 'Failed',
+  stopped: 'Stopped',
+  denied: 'Denied',
 };
 
 function ScriptState({ script: { status, output } }: { readonly script: ScriptView }) {
@@ -94,12 +127,6 @@ function ScriptState({ script: { status, output } }: { readonly script: ScriptVi
       {waitMs > 1000 && ` · waited ${duration(waitMs)}`}
     </>
   );
-}
-
-/** Whether a script has ended or is suspended, and a call may have changed files. */
-function changedFiles({ status, scriptId, calls }: ScriptView): boolean {
-  if (scriptId === undefined || !['completed', 'error', 'suspended'].includes(status)) return false;
-  return calls.some((call) => call.effect === 'write' && call.status === 'completed');
 }
 
 function lineCount(source: string): number {

@@ -10,9 +10,9 @@ export function ScriptResult({ output }: { readonly output: ScriptOutputItem }) 
   return (
     <section className="result" aria-label="Result of the script">
       {error !== undefined && (
-        <div className="failure">
+        <div className={USER_ENDS.has(error.code) ? 'run-end' : 'failure'}>
           <p>
-            <strong>{error.code}</strong>
+            <strong>{USER_ENDS.get(error.code) ?? error.code}</strong>
             {error.line !== undefined && <span className="dim"> at line {error.line}</span>}
           </p>
           <p>{visible(error.message)}</p>
@@ -26,6 +26,12 @@ export function ScriptResult({ output }: { readonly output: ScriptOutputItem }) 
     </section>
   );
 }
+
+/** Ends that the user has caused. */
+const USER_ENDS: ReadonlyMap<string, string> = new Map([
+  ['ScriptCancelledError', 'Stopped'],
+  ['ApprovalDeniedError', 'Denied'],
+]);
 
 function withoutSummary(result: unknown, summary: string | undefined): unknown {
   if (summary === undefined || typeof result !== 'object' || result === null || Array.isArray(result)) return result;

@@ -12,12 +12,12 @@ const MAX_LINES = 80;
 
 /** A script's source, with a note at each line that makes calls. */
 export function SourceView({ script }: { readonly script: ScriptView }) {
-  const { source, calls, output } = script;
+  const { source, status, calls, output } = script;
   const [isWhole, setWhole] = useState(false);
   const selection = useSelection();
   const lines = useHighlighted(source, true);
   const notes = useMemo(() => lineNotes(calls), [calls]);
-  const isTyping = script.status === 'typing';
+  const isTyping = status === 'typing';
   const shown = isWhole || isTyping ? lines : lines.slice(0, MAX_LINES);
   const selectedLine = calls.find(({ callId }) => callId === selection.callId)?.line;
   const select = (line: number) => {
@@ -31,7 +31,11 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   const latest = useRef(select);
   latest.current = select;
   const [onSelect] = useState(() => (line: number) => latest.current(line));
-  const marks = { selected: selectedLine, failed: output?.error?.line, caret: isTyping ? shown.length : undefined };
+  const marks = {
+    selected: selectedLine,
+    failed: status === 'error' ? output?.error?.line : undefined,
+    caret: isTyping ? shown.length : undefined,
+  };
   return (
     <div className="source" tabIndex={0} role="region" aria-label="Source of the script">
       <div className="source-lines">
@@ -120,7 +124,7 @@ interface SourceLineProps {
   readonly onSelect: (line: number) => void;
 }
 
-const NOTE_MARKS = { running: '…', waiting: 'waits', failed: '✗', completed: '✓' } as const;
+const NOTE_MARKS = { running: '…', waiting: 'waiting', failed: '✗', stopped: '–', completed: '✓' } as const;
 
 const SourceLine = memo(
   function SourceLine({ number, tokens, note, isSelected, isFailed, hasCaret, onSelect }: SourceLineProps) {

@@ -6,6 +6,7 @@ import { IconButton } from '../parts/icon-button.tsx';
 import { useLoaded } from '../settings/use-loaded.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { plural } from '../view/format.ts';
+import type { ScriptView } from '../view/types.ts';
 
 /** Undoes the file changes of a script, after the user has seen them. */
 export function UndoButton({ scriptId }: { readonly scriptId: string }) {
@@ -18,12 +19,20 @@ export function UndoButton({ scriptId }: { readonly scriptId: string }) {
   );
 }
 
+/** Whether a script has ended or is suspended, and a call may have changed files. */
+export function changedFiles({ status, scriptId, calls }: ScriptView): boolean {
+  if (scriptId === undefined || !['completed', 'error', 'stopped', 'denied', 'suspended'].includes(status))
+    return false;
+  return calls.some((call) => call.effect === 'write' && call.status === 'completed');
+}
+
 interface UndoDialogProps {
   readonly scriptId: string;
   readonly onClose: () => void;
 }
 
-function UndoDialog({ scriptId, onClose }: UndoDialogProps) {
+/** Shows what an undo changes, and undoes it after a confirmation. */
+export function UndoDialog({ scriptId, onClose }: UndoDialogProps) {
   const { client, notice } = useSession();
   const [direction, setDirection] = useState<UndoDirection>('undo');
   const [isBusy, setBusy] = useState(false);

@@ -91,9 +91,9 @@ function percent(share: number): string {
 }
 
 const STATUS_TEXTS: Readonly<Record<CallStatus, string>> = {
-  running: 'runs',
-  waiting: 'waits for your decision',
-  awaiting_approval: 'waits for your decision',
+  running: 'running',
+  waiting: 'waiting for you',
+  awaiting_approval: 'waiting for you',
   completed: 'completed',
   failed: 'failed',
   denied: 'denied',

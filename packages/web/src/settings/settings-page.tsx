@@ -2,6 +2,9 @@ import { useState, type ReactNode } from 'react';
 import type { Tool } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { Link } from '../page/link.tsx';
+import { saveFile } from '../parts/save-file.ts';
+import { feedbackLines } from '../state/feedback.ts';
+import { foldsScripts, setFoldsScripts } from '../state/folding.ts';
 import { setNotifications, wantsNotifications } from '../state/notifications.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
@@ -171,13 +174,40 @@ function NotificationChoice() {
   );
 }
 
+function FoldingChoice() {
+  const [isOn, setOn] = useState(foldsScripts);
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ target }) => {
+          setFoldsScripts(target.checked);
+          setOn(target.checked);
+        }}
+      />
+      Show scripts that have ended as one line
+    </label>
+  );
+}
+
 function Access() {
   return (
     <section aria-label="This browser" className="card setting">
       <h2>Notifications</h2>
       <NotificationChoice />
+      <h2>Conversations</h2>
+      <FoldingChoice />
+      <p>
+        <button type="button" onClick={() => saveFile('feedback.jsonl', feedbackLines())}>
+          Export the feedback as JSON Lines
+        </button>
+      </p>
       <h2>Access</h2>
-      <p>This tab stores your token. “Sign out” removes the token, and so does closing the tab.</p>
+      <p>
+        The open tabs of this page share your token. “Sign out” removes the token from all of them, and so does closing
+        them.
+      </p>
     </section>
   );
 }

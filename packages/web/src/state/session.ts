@@ -2,6 +2,7 @@ import { createContext, use } from 'react';
 import { createClient, type Agent, type Approval, type Client, type ThreadSummary } from '@toolscript/client';
 import { DecisionWatch } from '../approval/decision-watch.ts';
 import type { Prompt } from '../page/prompt.ts';
+import type { RunStage } from '../view/conversation-state.ts';
 import { Polled } from './polled.ts';
 import { Router } from './route.ts';
 import { Store } from './store.ts';
@@ -37,6 +38,8 @@ export interface Session {
   readonly approvalToFocus: Store<string>;
   /** The text that was typed while a sent prompt opened another conversation, whose field continues with it. */
   readonly continuedPrompt: Store<Prompt | undefined>;
+  /** The state of the conversation on the page; undefined if there is none. */
+  readonly currentStage: Store<RunStage | undefined>;
   /** One message about the last action. */
   readonly notice: Store<string>;
 }
@@ -58,6 +61,7 @@ export function openSession(token: string): Session {
     decisions: new DecisionWatch(),
     approvalToFocus: new Store(''),
     continuedPrompt: new Store<Prompt | undefined>(undefined),
+    currentStage: new Store<RunStage | undefined>(undefined),
     notice: new Store(''),
   };
 }

@@ -9,7 +9,7 @@ export interface LineNote {
   /** The time from the first start to the last end, in ms; undefined if no call has ended. */
   readonly durationMs?: number | undefined;
   readonly effect: Effect;
-  readonly status: 'running' | 'waiting' | 'failed' | 'completed';
+  readonly status: 'running' | 'waiting' | 'failed' | 'stopped' | 'completed';
 }
 
 const EFFECT_ORDER: readonly Effect[] = ['read', 'write', 'external'];
@@ -52,5 +52,7 @@ function lineNote(line: number, calls: readonly CallView[]): LineNote {
 function combinedStatus(statuses: readonly CallStatus[]): LineNote['status'] {
   if (statuses.some((status) => status === 'waiting' || status === 'awaiting_approval')) return 'waiting';
   if (statuses.some((status) => status === 'running' || status === 'detached')) return 'running';
-  return statuses.every((status) => status === 'completed') ? 'completed' : 'failed';
+  const ends = statuses.filter((status) => status !== 'completed');
+  if (ends.length === 0) return 'completed';
+  return ends.every((status) => status === 'denied' || status === 'aborted') ? 'stopped' : 'failed';
 }

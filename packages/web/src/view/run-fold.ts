@@ -179,7 +179,7 @@ export class RunFold {
       callId: item.call_id,
       source: item.source_code ?? '',
       language: item.language ?? 'ts',
-      status: isTyped ? 'typing' : item.status,
+      status: isTyped ? 'typing' : endedStatus(item.status, output),
       calls: withOperations(activity?.calls ?? [], output, startedAt ?? this.#firstAt ?? 0),
       logs: activity?.logs ?? [],
       plan: item.plan ?? [],
@@ -193,6 +193,12 @@ export class RunFold {
     this.#scripts.set(item.id, { inputs, view });
     return view;
   }
+}
+
+/** The end of a script that the user has caused is no error. */
+function endedStatus(status: ScriptItem['status'], output: ScriptOutputItem | undefined): ScriptView['status'] {
+  if (output?.error?.code === 'ScriptCancelledError') return 'stopped';
+  return output?.error?.code === 'ApprovalDeniedError' ? 'denied' : status;
 }
 
 /** One sub-agent. Its events are part of the events of the run that launched it. */

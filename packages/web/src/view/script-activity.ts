@@ -1,4 +1,5 @@
 import type { StreamEvent } from '@toolscript/core/stream';
+import { parsedText } from './parsed-text.ts';
 import type { CallStatus, CallView, LogLine, Operation } from './types.ts';
 
 type Payload = StreamEvent['payload'];
@@ -89,7 +90,8 @@ export class ScriptActivity {
     });
   }
 
-  #resolve({ call_id: callId, decision, by, note }: PayloadOf<'approval_resolved'>, at: number): void {
+  #resolve(payload: PayloadOf<'approval_resolved'>, at: number): void {
+    const { call_id: callId, decision, by, note, edited_input_json: edited } = payload;
     const known = this.#calls.get(callId);
     if (known === undefined) return;
     const status: CallStatus = decision === 'approve' ? 'running' : 'denied';
@@ -100,6 +102,7 @@ export class ScriptActivity {
       decidedBy: by,
       ...(known.wait === undefined ? {} : { wait: { from: known.wait.from, to: at } }),
       ...(note === undefined ? {} : { note }),
+      ...(edited === undefined ? {} : { askedInput: known.input, input: parsedText(edited) }),
       ...(status === 'denied' ? { endedAt: at } : {}),
     });
   }

@@ -1,3 +1,4 @@
+import type { Thread } from '@toolscript/client';
 import type { OutputItem, StreamEvent } from '@toolscript/core/stream';
 
 type ItemOf<Type extends OutputItem['type']> = Extract<OutputItem, { type: Type }>;
@@ -44,6 +45,8 @@ export interface CallView {
   readonly decidedBy?: string | undefined;
   readonly decision?: string | undefined;
   readonly note?: string | undefined;
+  /** The arguments that the script passed; present if the user has edited them. */
+  readonly askedInput?: unknown;
   readonly operation?: Operation | undefined;
 }
 
@@ -71,7 +74,8 @@ export interface AgentView {
   readonly run: RunView;
 }
 
-export type ScriptStatus = 'typing' | ScriptItem['status'];
+/** `stopped`: the user stopped the run. `denied`: the script ended because a call was denied. */
+export type ScriptStatus = 'typing' | 'stopped' | 'denied' | ScriptItem['status'];
 
 export interface ScriptView {
   /** The `call_id` of the script. */
@@ -110,6 +114,9 @@ export type Entry =
   | { readonly type: 'plan'; readonly key: string; readonly item: PlanItem }
   | { readonly type: 'compaction'; readonly key: string; readonly item: CompactionItem }
   | { readonly type: 'error'; readonly key: string; readonly item: ErrorItem };
+
+/** A run as the server lists it. */
+export type StoredRun = Thread['runs'][number];
 
 type RunStatus = 'in_progress' | 'completed' | 'suspended' | 'failed' | 'cancelled' | 'incomplete';
 

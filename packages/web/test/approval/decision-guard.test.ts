@@ -150,6 +150,13 @@ const STEPS = {
       focusedCard: focusedCard === gone ? undefined : focusedCard,
     });
   }),
+  // Another tab decides about the card that is shown, and the next one takes its place.
+  replace: index.map((at): Step => (page) => {
+    const gone = page.cardAt(at);
+    const next = `card${page.next()}`;
+    page.change({ focusedCard: page.state.focusedCard === gone ? undefined : page.state.focusedCard });
+    page.changeCards((card) => (card.cardId === gone ? { ...card, cardId: next, content: next } : card));
+  }),
   changeContent: index.map((at): Step => (page) => {
     const changed = page.cardAt(at);
     page.changeCards((card) => (card.cardId === changed ? { ...card, content: `text ${page.next()}` } : card));

@@ -54,6 +54,17 @@ const tools = [
     output: z.object({ published: z.string() }),
     execute: (input) => ({ published: input.text }),
   }),
+  defineTool({
+    name: 'rewrite',
+    description: 'Replaces a text.',
+    effect: 'write',
+    approval: 'always',
+    input: z.object({ path: z.string(), content: z.string() }),
+    output: z.object({ length: z.number() }),
+    preview: ({ path, content }) =>
+      [`Replace ${path}, +1 −1`, '', `--- a/${path}`, `+++ b/${path}`, '@@ -1 +1 @@', '-old', `+${content}`].join('\n'),
+    execute: ({ content }) => ({ length: content.length }),
+  }),
 ];
 
 /** The agent `scenes`, which plays the scene that the prompt names. */
@@ -72,5 +83,6 @@ export function pageAgent(
     { delta_length: 256 },
   );
   const loadImage = async ({ path }: ImagePart) => ({ bytes: path === 'pixel.png' ? PIXEL : Buffer.from('other') });
-  return { config, open: async () => ({ agent: config, provider, harness, loadImage }), close: () => harness.close() };
+  const open = async () => ({ agent: config, provider, harness, loadImage });
+  return { config, capability: harness.capability, open, close: () => harness.close() };
 }

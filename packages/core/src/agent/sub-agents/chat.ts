@@ -11,8 +11,8 @@ import { factsOf } from '../../protocol/known-models.js';
 import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
-import { answerSchema, type AnswerSchema } from '../answer-schema.js';
 import { readText } from '../compaction.js';
+import { FinalOutput, invalidOutput } from '../final-output.js';
 import { addUsage, ESTIMATE_MARGIN, estimateRequest, RunAccount } from '../run-account.js';
 import type { RunBudget } from '../run-budget.js';
 import type { AgentScope } from '../sub-agent-host.js';
@@ -80,23 +80,12 @@ export async function chat(
   call: ToolCallContext,
   ports: ChatPorts,
 ): Promise<ChatResult> {
-  const schema = input.schema === undefined ? undefined : answerSchema(input.schema);
   const model = await openModel(scope, input.model, ports);
+  const output = input.schema === undefined ? undefined : new FinalOutput(input.schema, model.provider);
   const prompt = await readPrompt(input, call, ports);
-  const asking = new Chat({ scope, model, call, maxTokens: input.maxTokens, system: prompt.system });
-  const text = await asking.say([prompt.text, ...(schema === undefined ? [] : [schema.request])].join('\n\n'));
-  if (schema === undefined) return asking.result(text);
-  return asking.result(text, await validAnswer(asking, text, schema));
-}
-
-async function validAnswer(asking: Chat, text: string, schema: AnswerSchema): Promise<{ value: unknown }> {
-  const first = schema.check(text);
-  if (first.ok) return { value: first.value };
-  const second = schema.check(await asking.say(schema.repair(first.problem)));
-  if (second.ok) return { value: second.value };
-  throw agentRefusal(
-    `The answer of the model does not fit the schema, even after one repair: ${second.problem}. Make the schema simpler, or use a stronger model.`,
-  );
+  const asking = new Chat({ scope, model, call, maxTokens: input.maxTokens, system: prompt.system, output });
+  const text = await asking.say([prompt.text, output?.instruction].filter((part) => part !== undefined).join('\n\n'));
+  return asking.result(text, output === undefined ? {} : { value: await asking.value(output) });
 }
 
 async function openModel(scope: AgentScope, model: string | undefined, ports: ChatPorts): Promise<OpenedChatModel> {
@@ -157,6 +146,7 @@ interface ChatSettings {
   readonly call: ToolCallContext;
   readonly maxTokens: number | undefined;
   readonly system: string | undefined;
+  readonly output: FinalOutput | undefined;
 }
 
 /** A short conversation with a model. Its tokens count towards the budget of a run. */
@@ -188,8 +178,26 @@ class Chat {
     if (read.error !== undefined)
       throw agentRefusal(`The model did not answer: ${read.error.code}: ${read.error.message}`);
     this.#incomplete = read.incomplete;
-    this.#conversation.push({ type: 'message', id: newId('item'), role: 'assistant', content: read.text });
-    return read.text;
+    const { text: said, refusal } = read;
+    this.#conversation.push({
+      type: 'message',
+      id: newId('item'),
+      role: 'assistant',
+      content: said,
+      ...present({ refusal }),
+    });
+    return said;
+  }
+
+  /** The value of the last answer, which the model may repair once. */
+  async value(output: FinalOutput): Promise<unknown> {
+    for (let hasRepaired = false; ; hasRepaired = true) {
+      const read = output.read(this.#conversation.slice(-1), this.#incomplete);
+      if (read.failure !== undefined) throw agentRefusal(read.failure.message);
+      if (read.problem === undefined) return read.value;
+      if (hasRepaired) throw agentRefusal(invalidOutput(read.problem).message);
+      await this.say(output.repair(read.problem));
+    }
   }
 
   result(text: string, valued: { value?: unknown } = {}): ChatResult {
@@ -210,9 +218,9 @@ class Chat {
 
   /** Returns the request and a budget for it, so that concurrent calls together stay within the budget of the run. */
   #reserve(): { request: ModelRequest; budget: RunBudget } {
-    const { scope, model, maxTokens, system } = this.#settings;
+    const { scope, model, maxTokens, system, output } = this.#settings;
     const { budget } = scope;
-    const request: ModelRequest = { conversation: [...this.#conversation], system };
+    const request: ModelRequest = { conversation: [...this.#conversation], system, outputSchema: output?.requested };
     if (!budget.isLimited)
       return { request: { ...request, ...present({ maxOutputTokens: maxTokens }) }, budget: budget.reserve({}) };
     const input = Math.ceil(estimateRequest(request) * ESTIMATE_MARGIN);

@@ -6,7 +6,7 @@ import {
   type StreamEvent,
   type Usage,
 } from '../../protocol/index.js';
-import type { AnswerSchema } from '../answer-schema.js';
+import { present } from '../../protocol/json.js';
 import { FinalText } from '../final-text.js';
 import { HarmlessScripts } from '../harmless-scripts.js';
 import { spentIn } from '../spent.js';
@@ -32,19 +32,17 @@ export interface ChildReport {
 /** The stored facts of a sub-agent: its `agent_start`. */
 export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 
-/** Runs a sub-agent: starts it, resumes it from its events, or sends it another prompt. */
+/** Runs a sub-agent: starts it, or resumes it from its events. */
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** Resumes a suspended sub-agent with the decisions that its parent has received. */
   resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
-  prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
 
 interface ChildSettings {
   readonly scope: AgentScope;
   readonly start: AgentStart;
-  readonly schema: AnswerSchema | undefined;
   /** The events that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
   /** Returns true if the sub-agent must stop as after a crash of its process. */
@@ -82,9 +80,9 @@ export class ChildRun {
     this.#countedEvents = earlier.length;
   }
 
-  /** Whether the sub-agent has ended, and needs no further prompt for a valid answer. */
+  /** Whether the sub-agent has ended. */
   get isOver(): boolean {
-    return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
+    return !this.isWaiting && (this.#isOver || this.#last?.type === 'response_done');
   }
 
   /** Whether the sub-agent is suspended until decisions about its approvals arrive. */
@@ -165,8 +163,6 @@ export class ChildRun {
       if (this.#last === undefined) await this.#take(player.begin(signal));
       else if (this.isWaiting) await this.#take(player.resume(this.#events, signal));
       else if (this.#last.type !== 'response_done') await this.#take(player.continue(this.#events, signal));
-      for (let prompt = this.#repair(); prompt !== undefined && !this.#isLeft; prompt = this.#repair())
-        await this.#take(player.prompt(prompt, this.#events, signal));
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -215,24 +211,7 @@ export class ChildRun {
     return this.#events.at(-1)?.payload;
   }
 
-  /**
-   * The prompt that asks for a valid answer. Undefined if no schema was given, if the answer is valid or not complete,
-   * or if the prompt was already sent.
-   */
-  #repair(): string | undefined {
-    const { schema } = this.#settings;
-    const last = this.#last;
-    if (schema === undefined || last?.type !== 'response_done' || last.status !== 'completed') return undefined;
-    const checked = schema.check(this.#answer);
-    return checked.ok || this.#prompts > 1 ? undefined : schema.repair(checked.problem);
-  }
-
-  /** The number of prompts that the sub-agent has received. */
-  get #prompts(): number {
-    return this.#payloads.filter(({ type, input }) => type === 'response_start' && isFilled(input)).length;
-  }
-
-  get #payloads(): (EventPayload & { input?: unknown })[] {
+  get #payloads(): EventPayload[] {
     return this.#events.map(({ payload }) => payload);
   }
 
@@ -252,6 +231,12 @@ export class ChildRun {
     return { usage, cost: cost === 0 ? undefined : cost };
   }
 
+  /** Whether the sub-agent has read text of unknown authors, so that its answer may contain such text. */
+  get hasReadUntrusted(): boolean {
+    const isRead = (payload: EventPayload) => payload.type === 'item_done' && payload.final_item['untrusted'] === true;
+    return this.start.untrusted === true || this.#payloads.some(isRead);
+  }
+
   report(): ChildReport {
     const { usage, cost, calls } = spentIn(this.#payloads);
     const { agent_run_id: runId, agent } = this.start;
@@ -265,19 +250,9 @@ export class ChildRun {
     const done = this.#payloads.findLast((payload) => payload.type === 'response_done');
     const status = done?.type === 'response_done' && done.status !== 'suspended' ? done.status : 'failed';
     const answer = this.#answer === '' ? {} : { answer: this.#answer };
-    if (status === 'completed') return this.#completedReport(answer);
-    const reason = done?.type === 'response_done' ? done.incomplete_reason : undefined;
+    const { incomplete_reason: reason, output: value } = done?.type === 'response_done' ? done : {};
+    if (status === 'completed') return { status, ...answer, ...present({ value }) };
     return { status, ...answer, problem: this.#problem(status, reason) };
-  }
-
-  #completedReport(answer: {
-    answer?: string | undefined;
-  }): Pick<ChildReport, 'status' | 'answer' | 'value' | 'problem'> {
-    const checked = this.#settings.schema?.check(this.#answer);
-    if (checked === undefined) return { status: 'completed', ...answer };
-    if (checked.ok) return { status: 'completed', ...answer, value: checked.value };
-    const problem = `The answer does not fit the schema, even after one repair: ${checked.problem}. Make the schema simpler, or use a stronger agent.`;
-    return { status: 'failed', ...answer, problem };
   }
 
   #problem(status: ChildStatus, reason: string | undefined): string {
@@ -294,8 +269,4 @@ const TIME_IS_UP =
 
 function timeTo(endsAt: number): number {
   return Math.min(2 ** 31 - 1, Math.max(0, endsAt - Date.now()));
-}
-
-function isFilled(input: unknown): boolean {
-  return Array.isArray(input) && input.length > 0;
 }

@@ -1,6 +1,7 @@
 import {
   RunInterruption,
   subAgentEvent,
+  type MessageItem,
   type ModelProvider,
   type StreamEvent,
   type ToolCallContext,
@@ -10,9 +11,7 @@ import { factsOf } from '../../protocol/known-models.js';
 import { didYouMean } from '../../text/nearest-names.js';
 import { newId, sha256 } from '../../text/crypto.js';
 import type { AgentConfig } from '../agent-config.js';
-import { answerSchema } from '../answer-schema.js';
 import { recoverRun, resumeRun, runAgent } from '../run-agent.js';
-import { extendHistory } from '../run-log.js';
 import type { RunBudget } from '../run-budget.js';
 import { spentIn } from '../spent.js';
 import type { AgentScope, OpenSubAgents, SubAgentHost } from '../sub-agent-host.js';
@@ -65,6 +64,7 @@ interface LaunchingCall {
   readonly scriptId: string | undefined;
   readonly idempotencyKey: string;
   readonly covers?: ToolCallContext['covers'];
+  readonly hasUntrustedInput?: ToolCallContext['hasUntrustedInput'];
 }
 
 /**
@@ -154,10 +154,9 @@ export class RunAgents implements OpenSubAgents {
 
   #add(start: AgentStart, earlier: readonly StreamEvent[]): ChildRun {
     const { scope } = this.#settings;
-    const schema = start.schema === undefined ? undefined : answerSchema(start.schema);
     const isInterrupted = () => this.#isInterrupted;
     const onWaiting = () => this.#watch();
-    const child = new ChildRun({ scope, start, schema, earlier, isInterrupted, onWaiting });
+    const child = new ChildRun({ scope, start, earlier, isInterrupted, onWaiting });
     this.#children.set(start.agent_run_id, child);
     if (!child.isOver) {
       const { tokens, cost, calls } = start.budget;
@@ -215,7 +214,7 @@ export class RunAgents implements OpenSubAgents {
 
   #agentStart(
     { agent, task, tools, budget: asked = {}, schema, ...named }: Launch & { agent: string },
-    { callId, scriptId, idempotencyKey }: LaunchingCall,
+    { callId, scriptId, idempotencyKey, hasUntrustedInput }: LaunchingCall,
     { isDetached, opened, files }: { isDetached: boolean; opened: OpenedSubAgent; files: readonly string[] },
   ): AgentStart {
     const { scope, lineage } = this.#settings;
@@ -228,6 +227,8 @@ export class RunAgents implements OpenSubAgents {
         `The agent ${agent} has no prices, so its cost cannot be limited. Launch another agent. The host can set prices in the agent's file.`,
       );
     const fileKeys = namedFileKeys(named);
+    // Files may contain what others have written.
+    const isUntrusted = fileKeys.length > 0 || hasUntrustedInput?.() === true;
     const endsAt = asked.timeMs === undefined ? lineage.endsAt : earlier(Date.now() + asked.timeMs, lineage.endsAt);
     return {
       type: 'agent_start',
@@ -240,6 +241,7 @@ export class RunAgents implements OpenSubAgents {
       task,
       ...(fileKeys.length === 0 ? {} : { file_keys: fileKeys, files_sha256: filesHash(files) }),
       tools: this.#toolsFor(tools, opened.agent),
+      ...(isUntrusted ? { untrusted: true } : {}),
       depth: lineage.depth + 1,
       detached: isDetached,
       budget: present({ ...budget, ends_at: endsAt }),
@@ -277,20 +279,17 @@ export class RunAgents implements OpenSubAgents {
       resume: async function* (events, signal) {
         yield* resumeRun({ ...(await common(signal)), events, decisions: decisionsFor(events, decisions) });
       },
-      prompt: async function* (text, events, signal) {
-        const history = extendHistory([], events);
-        yield* runAgent({ ...(await common(signal)), ...names, history, nextSeq: events.length, input: text });
-      },
     };
   }
 
-  async #startInput({ file_keys: fileKeys = [], files_sha256: hash, task, schema }: AgentStart): Promise<string> {
-    const request = schema === undefined ? [] : [answerSchema(schema).request];
+  async #startInput(start: AgentStart): Promise<MessageItem[]> {
+    const { file_keys: fileKeys = [], files_sha256: hash, task, untrusted } = start;
     const files = await this.#fileBlocks(fileKeys);
     // defence: sub-agents-read-the-launched-texts
     if (hash !== undefined && hash !== filesHash(files))
       throw agentRefusal('A file of this sub-agent was changed after the launch. Launch the sub-agent again.');
-    return [...files, task, ...request].join('\n\n');
+    const content = [...files, task].join('\n\n');
+    return [{ type: 'message', id: newId('item'), role: 'user', content, ...present({ untrusted }) }];
   }
 
   #fileBlocks(fileKeys: readonly string[], { covers }: Pick<LaunchingCall, 'covers'> = {}): Promise<string[]> {
@@ -314,6 +313,7 @@ export class RunAgents implements OpenSubAgents {
     return {
       ...options,
       ...(await this.#open(start.agent)),
+      outputSchema: start.schema,
       harness: scope.harness.narrowed(start.tools),
       mode,
       approvals: this.#mayWait ? options.approvals : decidedNow(options.approvals ?? scope.harness.approvals),

@@ -128,6 +128,8 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
     references: (input, scope) => chatReferences(input, scope, ports),
     execute: (input, call) => {
       assertSchema(input.schema);
+      // Files may contain what others have written.
+      if (namedFileKeys(input).length > 0) call.markUntrusted?.();
       return chat(find(call).scope, input, call, ports);
     },
   });
@@ -189,7 +191,7 @@ function handleTools(find: FindRun): Tool[] {
       input: HandleSchema,
       output: ReportSchema,
       effect: 'read',
-      execute: ({ runId }, call) => find(call).child(runId).report(),
+      execute: ({ runId }, call) => reportOf(find(call).child(runId), call),
     }),
     defineTool({
       name: 'agents.result',
@@ -203,7 +205,7 @@ function handleTools(find: FindRun): Tool[] {
         const run = find(call);
         const child = run.child(runId);
         await waitForChild(run, child, call, waitMs);
-        return child.report();
+        return reportOf(child, call);
       },
     }),
     defineTool({
@@ -218,7 +220,7 @@ function handleTools(find: FindRun): Tool[] {
         const child = find(call).child(runId);
         child.cancel('The run that launched the sub-agent has cancelled it.');
         await child.untilStopped;
-        return child.report();
+        return reportOf(child, call);
       },
     }),
   ];
@@ -232,10 +234,17 @@ async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallCon
   if (signal.aborted) cancel();
   await run.whenOver(child, call);
   signal.removeEventListener('abort', cancel);
-  if (child.isOver) return child.report();
+  if (child.isOver) return reportOf(child, call);
   throw agentRefusal(
     'The run was interrupted while this sub-agent worked. The sub-agent continues when the run continues.',
   );
+}
+
+/** The report of a sub-agent. It carries all that the sub-agent has read. */
+function reportOf(child: ChildRun, { markUntrusted }: ToolCallContext): ChildReport {
+  // defence: answers-of-sub-agents-carry-what-they-read
+  if (child.hasReadUntrusted) markUntrusted?.();
+  return child.report();
 }
 
 async function waitForChild(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {

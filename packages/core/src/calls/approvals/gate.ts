@@ -7,7 +7,8 @@ import type {
   GateDecision,
   GateMemory,
 } from '../../protocol/approval-gate.js';
-import type { ApprovalChange, ApprovalRequest, Decision, Remember } from '../../protocol/approvals.js';
+import type { ApprovalChange, ApprovalRequest, ApprovalRule, Decision, Remember } from '../../protocol/approvals.js';
+import type { FlowFinding } from '../../protocol/provenance.js';
 import { ToolCallError } from '../../protocol/errors.js';
 import { present, type JsonValue } from '../../protocol/json.js';
 import type { RunContext } from '../../protocol/run-context.js';
@@ -16,7 +17,14 @@ import { writtenNames } from '../../text/identifier-name.js';
 import { sha256 } from '../../text/crypto.js';
 import { renderCall } from './call-rendering.js';
 import { changesSince, coveredParts, definitionDigest, digestOf, editedRequest } from './coverage.js';
-import { isNamedProhibition, matchRule, callPermissions, readPolicy, type ReadPolicy } from './policy.js';
+import {
+  isNamedProhibition,
+  matchRule,
+  callPermissions,
+  readPolicy,
+  type ReadPolicy,
+  type RuledCall,
+} from './policy.js';
 import { renderForPerson } from './render.js';
 
 /** The part of a run's context that a gate reads. */
@@ -69,6 +77,8 @@ class PolicyGate implements ApprovalGate {
   #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were granted and not yet redeemed. */
   readonly #grantedApprovals = new Map<string, { callId: string; sha256: string }>();
+  /** The calls about which a user must decide because of the sources of their arguments. */
+  #askedForSources: WeakSet<GateCall> | undefined;
   /** The calls that wait for a user. `cover` ends the wait of a call with a decision about several calls. */
   readonly #waiting = new Map<GateCall, { approvalId: string; cover: (decision: GateDecision) => void }>();
 
@@ -85,10 +95,47 @@ class PolicyGate implements ApprovalGate {
   }
 
   decide(call: GateCall): Promise<GateDecision | undefined> | undefined {
+    const { flow } = call;
+    return flow === undefined ? this.#decideFreely(call) : this.#decideBySources(call, flow);
+  }
+
+  #decideFreely(call: GateCall): Promise<GateDecision | undefined> | undefined {
     const needed = this.#needsDecision(call);
     if (needed === true) return this.#decideByPolicy(call);
     if (needed === false) return undefined;
     return needed.then((isNeeded) => (isNeeded ? this.#decideByPolicy(call) : undefined));
+  }
+
+  /** Decides about a call with guarded arguments. Their sources can only tighten the policy. */
+  async #decideBySources(call: GateCall, flow: FlowFinding): Promise<GateDecision | undefined> {
+    const { provenance } = flow;
+    const refused = await this.#sourceDenial(call, flow);
+    const decision = refused ?? (await this.#decideFreely(call)) ?? (await this.#decideIfAsked(call));
+    return decision && { ...decision, provenance };
+  }
+
+  /** Asks about a call that needs a decision only because of the sources of its arguments. */
+  #decideIfAsked(call: GateCall): Promise<GateDecision> | undefined {
+    if (this.#askedForSources?.has(call) !== true) return undefined;
+    return this.#policy.rules.length === 0 && this.#policy.otherwise === 'deny'
+      ? this.#decideByPolicy(call)
+      : this.#askUser(call);
+  }
+
+  /**
+   * The denial by the host's policy about sources. If a user must decide, the call is marked: no rule, policy or
+   * earlier decision then approves it.
+   */
+  async #sourceDenial(
+    call: GateCall,
+    { policy, isDoubtful, reason }: FlowFinding,
+    said: Partial<DecisionCommon> = {},
+  ): Promise<GateDecision | undefined> {
+    const answer = await untilAborted(call.signal, 'ask' as const, policy);
+    if (answer === 'deny') return denial(call, 'rule', reason === '' ? 'the sources of its arguments' : reason, said);
+    // defence: doubtful-sources-ask
+    if (answer === 'ask' || isDoubtful) (this.#askedForSources ??= new WeakSet()).add(call);
+    return undefined;
   }
 
   isOpen(request: ApprovalRequest): boolean {
@@ -96,8 +143,15 @@ class PolicyGate implements ApprovalGate {
   }
 
   async recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
+    const decision = await this.#recheck(call, request);
+    return call.flow === undefined ? decision : { ...decision, provenance: call.flow.provenance };
+  }
+
+  async #recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
     const { approvalId } = request;
-    const denial = this.#denial(call, { approvalId });
+    const { flow } = call;
+    const denial =
+      this.#denial(call, { approvalId }) ?? (flow && (await this.#sourceDenial(call, flow, { approvalId })));
     if (denial !== undefined) return denial;
     // defence: approvals-expire-while-suspended
     if (this.#hasExpired(request)) return approvalExpiry(call, approvalId);
@@ -119,7 +173,7 @@ class PolicyGate implements ApprovalGate {
   #denial(call: GateCall, said: Partial<DecisionCommon> = {}): GateDecision | undefined {
     const rule = matchRule(this.#policy.rules, this.#policyCall(call));
     // defence: prohibitions-are-asked-again
-    if (rule?.action === 'deny') return denial(call, 'rule', 'a rule forbids it', said);
+    if (rule?.action === 'deny') return denial(call, 'rule', ruleReason(rule, call), said);
     // defence: denying-policies-are-asked-again
     if (rule === undefined && this.#policy.otherwise === 'deny')
       return denial(call, 'policy', this.#policy.denial, said);
@@ -178,10 +232,10 @@ class PolicyGate implements ApprovalGate {
   async #decideByPolicy(call: GateCall): Promise<GateDecision> {
     if (call.signal.aborted) return approvalCancellation(randomUUID());
     const rule = matchRule(this.#policy.rules, this.#policyCall(call));
-    const isAsked = call.context.repeatsReadText;
+    const isAsked = call.context.repeatsReadText || this.#askedForSources?.has(call) === true;
     // defence: no-rule-approves-repeated-scripts
     if (!isAsked && rule?.action === 'approve') return this.#grant(call, 'rule', call.inputJson);
-    if (rule?.action === 'deny') return denial(call, 'rule', 'a rule forbids it');
+    if (rule?.action === 'deny') return denial(call, 'rule', ruleReason(rule, call));
     const action = rule?.action ?? this.#policy.otherwise;
     // defence: no-policy-approves-repeated-scripts
     if (!isAsked && action === 'approve') return this.#grant(call, 'policy', call.inputJson);
@@ -195,7 +249,9 @@ class PolicyGate implements ApprovalGate {
     const ofTool =
       this.#rememberedDecisions.size === 0 ? undefined : this.#rememberedDecisions.get(definitionDigest(call.tool));
     const remembered = ofTool ?? (isPlanned(call) ? this.#plan : undefined);
-    if (remembered === undefined) return undefined;
+    // defence: remembered-approvals-cover-no-doubtful-sources
+    if (remembered === undefined || (remembered === 'approve' && this.#askedForSources?.has(call) === true))
+      return undefined;
     if (remembered === 'approve') return this.#grant(call, 'person', call.inputJson, said);
     return denial(call, 'person', 'a user refused every call of this kind in this script', said);
   }
@@ -297,6 +353,7 @@ class PolicyGate implements ApprovalGate {
       covers,
       digest,
       changed,
+      provenance: call.flow?.provenance,
       plan,
       planned: isPlanned(call),
       createdAt,
@@ -343,7 +400,13 @@ class PolicyGate implements ApprovalGate {
     if (remember === 'plan') this.#plan = answer.decision;
     else if (remember === 'script') this.#rememberedDecisions.set(definitionDigest(call.tool), answer.decision);
     if (remember !== undefined) this.#coverWaiting();
-    if (answer.decision === 'deny') return denial(call, 'person', note ?? 'no reason was given', said);
+    if (answer.decision === 'deny')
+      return denial(
+        call,
+        'person',
+        [note ?? 'no reason was given', call.flow?.reason].filter(Boolean).join('; '),
+        said,
+      );
     if (answer.input === undefined) return { ...this.#grant(call, 'person', call.inputJson, said), approved: request };
     return this.#applyEdit(call, answer.input, { ...said, approved: editedRequest(request, call.tool) });
   }
@@ -377,8 +440,10 @@ class PolicyGate implements ApprovalGate {
     return { decision: 'approve', by, inputJson, ...said, approvalId };
   }
 
-  #policyCall({ tool, input: own }: GateCall, input = own) {
-    return { tool, input, permissions: this.#readsPermissions ? callPermissions(tool, input) : undefined };
+  #policyCall(call: GateCall, input = call.input): RuledCall {
+    const { tool } = call;
+    const permissions = this.#readsPermissions ? callPermissions(tool, input) : undefined;
+    return { tool, input, permissions, isDoubtful: () => call.flow?.isDoubtful === true };
   }
 }
 
@@ -473,6 +538,10 @@ function denial(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
     ...said,
     approvalId: said.approvalId ?? `apr_${randomUUID()}`,
   };
+}
+
+function ruleReason({ from }: ApprovalRule, { flow }: GateCall): string {
+  return from === undefined || flow === undefined ? 'a rule forbids it' : flow.reason;
 }
 
 /** Compares with the system's clock, because the time may come from another process. */

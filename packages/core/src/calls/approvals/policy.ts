@@ -47,7 +47,7 @@ export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
   return readRules(policy.rules, policy.ask);
 }
 
-const RULE_KEYS = ['tool', 'effect', 'input', 'permission', 'action'];
+const RULE_KEYS = ['tool', 'effect', 'input', 'permission', 'from', 'action'];
 const ACTIONS: readonly unknown[] = ['approve', 'deny', 'ask'];
 const EFFECTS: readonly unknown[] = [undefined, 'read', 'write', 'external'];
 
@@ -70,7 +70,7 @@ function assertRule(rule: unknown, where: string): void {
       });
     }
   }
-  const { tool, effect, input, permission, action } = rule as Record<string, unknown>;
+  const { tool, effect, input, permission, from, action } = rule as Record<string, unknown>;
   if (!ACTIONS.includes(action)) throw new ToolscriptUsageError('APPROVAL_RULE_WITHOUT_ACTION', { rule: where });
   if (!EFFECTS.includes(effect))
     throw new ToolscriptUsageError('OPTION_INVALID', {
@@ -84,6 +84,11 @@ function assertRule(rule: unknown, where: string): void {
         expected: 'a string',
       });
   }
+  if (from !== undefined && (from !== 'untrusted' || action === 'approve'))
+    throw new ToolscriptUsageError('OPTION_INVALID', {
+      option: `"from" of ${where.toLowerCase()}`,
+      expected: '"untrusted", in a rule that denies or asks',
+    });
   if (input !== undefined && (typeof input !== 'object' || input === null || Array.isArray(input))) {
     throw new ToolscriptUsageError('OPTION_INVALID', {
       option: `"input" of ${where.toLowerCase()}`,
@@ -100,6 +105,8 @@ export interface RuledCall {
   readonly tool: Tool;
   readonly input: JsonValue;
   readonly permissions: readonly string[] | undefined;
+  /** Whether untrusted text may have chosen a guarded argument. Undefined: the sources are not known. */
+  readonly isDoubtful?: (() => boolean) | undefined;
 }
 
 /**
@@ -143,7 +150,8 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
   return (
-    rule.action === 'deny' && (rule.tool !== undefined || rule.permission !== undefined || rule.input !== undefined)
+    rule.action === 'deny' &&
+    (rule.tool !== undefined || rule.permission !== undefined || rule.input !== undefined || rule.from !== undefined)
   );
 }
 
@@ -151,6 +159,8 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   if (rule.tool !== undefined && !matchesPattern(rule.tool, call.tool.name)) return false;
   if (rule.effect !== undefined && rule.effect !== call.tool.effect) return false;
   if (rule.permission !== undefined && !permissionsMatch(rule, rule.permission, call.permissions)) return false;
+  // defence: rules-about-sources
+  if (rule.from !== undefined && call.isDoubtful?.() !== true) return false;
   // defence: rules-look-into-lists
   const looksIntoLists = rule.action !== 'approve';
   return Object.entries(rule.input ?? {}).every(([path, expected]) =>

@@ -4,9 +4,12 @@ import type { ErrorCode } from '../../protocol/errors.js';
 import type { EventPayload } from '../../protocol/events.js';
 import { type JsonValue, deepFreeze } from '../../protocol/json.js';
 import { callScope, type RunContext } from '../../protocol/run-context.js';
+import type { Operation } from '../../protocol/operations.js';
+import type { FlowFinding } from '../../protocol/provenance.js';
 import type { GuestError } from '../../protocol/sandbox.js';
 import { toSnakeCase } from '../../protocol/spelling.js';
 import type { Tool } from '../../protocol/tools.js';
+import type { JudgedCall } from '../flow/call-sources.js';
 import { describeThrown, guestError } from './call-errors.js';
 import type { CallRecord, CallTable } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
@@ -89,7 +92,9 @@ export class CallApprovals implements ApprovalListener {
   }
 
   #gateCall(record: CallRecord, input = record.input as JsonValue): CallForGate {
-    return new CallForGate(this.#options, record, input, this);
+    const { flow } = this.#options;
+    const operations = flow?.guards(record.tool) === true ? () => earlierOperations(this.#table, record) : undefined;
+    return new CallForGate(this.#options, record, input, { listener: this, operations });
   }
 
   #follow(record: CallRecord, pending: Promise<GateDecision | undefined>): void {
@@ -149,6 +154,7 @@ export class CallApprovals implements ApprovalListener {
       by,
       note,
       remember,
+      provenance: decision.provenance,
     });
     call.task?.setStatus('queued');
     if (!sink.hasListeners) return;
@@ -174,6 +180,21 @@ interface ApprovalListener {
   parked(record: CallRecord): void;
 }
 
+/** The operations whose results the script had when it made the call. */
+export function earlierOperations(table: CallTable, { call }: CallRecord): readonly Operation[] {
+  const all = table.operations();
+  return all.slice(
+    0,
+    all.findIndex(({ callId }) => callId === call.callId),
+  );
+}
+
+interface GateCallParts {
+  readonly listener: ApprovalListener;
+  /** Undefined: no rule is about the sources of the arguments. */
+  readonly operations: (() => readonly Operation[]) | undefined;
+}
+
 /** A call as the gate sees it, with the input that the call has when this object is created. */
 class CallForGate implements GateCall {
   readonly tool: Tool;
@@ -187,9 +208,11 @@ class CallForGate implements GateCall {
   readonly plan: GateCall['plan'];
   readonly changed: GateCall['changed'];
   readonly #record: CallRecord;
-  readonly #listener: ApprovalListener;
+  readonly #options: FacadeOptions;
+  readonly #parts: GateCallParts;
+  #flow: FlowFinding | undefined;
 
-  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, listener: ApprovalListener) {
+  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, parts: GateCallParts) {
     this.tool = record.tool;
     this.callId = record.call.callId;
     this.scriptId = options.scriptId;
@@ -201,7 +224,16 @@ class CallForGate implements GateCall {
     this.plan = options.plan;
     this.changed = record.changed;
     this.#record = record;
-    this.#listener = listener;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** The finding is made on demand. */
+  get flow(): FlowFinding | undefined {
+    const { operations } = this.#parts;
+    if (operations === undefined) return undefined;
+    this.#flow ??= this.#options.flow!.finding(judgedCall(this.#options, this.#record, this.input), operations());
+    return this.#flow;
   }
 
   /** Creates the signal on demand. */
@@ -210,12 +242,19 @@ class CallForGate implements GateCall {
   }
 
   onRequest(request: ApprovalRequest): void {
-    this.#listener.requested(this.#record, request);
+    this.#parts.listener.requested(this.#record, request);
   }
 
   onParked(): void {
-    this.#listener.parked(this.#record);
+    this.#parts.listener.parked(this.#record);
   }
+}
+
+/** A call as `CallSources` judges it. */
+export function judgedCall({ scriptId, context }: FacadeOptions, record: CallRecord, input: JsonValue): JudgedCall {
+  const { tool, call } = record;
+  const { callId, line } = call;
+  return { tool: tool.name, effect: tool.effect, input, callId, scriptId, principal: context.principal, line };
 }
 
 /**

@@ -59,8 +59,9 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 }
 
 /**
- * Returns the part of a tool's error that reaches a script: a catchable code, the message and JSON data. The result
- * never contains a stack, a cause, or another member. Never throws, for any thrown value.
+ * Returns the part of a tool's error that reaches a script: a catchable code, the message, the system's code or the
+ * HTTP status, and JSON data. The result never contains a stack, the text of a cause, or another member. Never throws,
+ * for any thrown value.
  */
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
@@ -82,9 +83,29 @@ export function describeThrown(thrown: unknown, toolName: string): GuestError {
 function toolErrorMessage(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   if (typeof thrown === 'object' && thrown !== null) {
-    return 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : '';
+    const message = 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : '';
+    const facts = errorFacts(thrown, message);
+    return facts.length === 0 ? message : `${message} (${facts.join(', ')})`.trimStart();
   }
   return thrown === undefined || thrown === null ? '' : String(thrown);
+}
+
+/** Codes of the system and of Node.js, such as `ECONNREFUSED` and `ERR_INVALID_URL`: they never hold data. */
+const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{1,39}$/u;
+const MAX_CODES = 3;
+
+/** The codes of an error, of its cause and of the errors that it holds, and its HTTP status, unless the message names them. */
+function errorFacts(thrown: object, message: string): string[] {
+  const { cause, errors, status } = thrown as { cause?: unknown; errors?: unknown; status?: unknown };
+  const held = Array.isArray(errors) ? errors.slice(0, MAX_CODES) : [];
+  const codes = [thrown, cause, ...held].flatMap((one) => {
+    const code = typeof one === 'object' && one !== null ? (one as { code?: unknown }).code : undefined;
+    return typeof code === 'string' && SYSTEM_CODE.test(code) ? [code] : [];
+  });
+  const isStatus = typeof status === 'number' && status >= 400 && status < 600;
+  const named = [...new Set(codes.slice(0, MAX_CODES))].filter((code) => !message.includes(code));
+  const isNew = isStatus && codes.length < MAX_CODES && !message.includes(String(status));
+  return isNew ? [...named, `status ${status}`] : named;
 }
 
 function jsonData(data: unknown): unknown {

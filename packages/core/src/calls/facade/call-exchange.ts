@@ -6,6 +6,7 @@ import type { CallRecord } from './call-record.js';
 import type { FacadeCall, FacadeOptions } from './facade-types.js';
 import { namesPrototype, parseJson, PROTOTYPE_MEMBER } from '../../schema/json-text.js';
 import { issueLines } from '../../schema/validation-issues.js';
+import { convertResult, cyclePath, RESULT_CONVERTED, ResultLook } from './plain-result.js';
 
 type CheckedArguments =
   /** `absent`: paths of members that are null and count as omitted. */
@@ -58,11 +59,17 @@ export function absentNote(tool: Tool, { line, column }: FacadeCall, path: strin
   return { severity: 'info', code: NULL_AS_ABSENT, message: nullAsAbsent(tool.name, path), ...place };
 }
 
+/** Returns the note about a part of a result that was converted. `what`: see `ConvertedResult.notes`. */
+export function conversionNote(tool: Tool, { line, column }: FacadeCall, what: string): Diagnostic {
+  return { severity: 'info', code: RESULT_CONVERTED, message: `tools.${tool.name}: ${what}`, line, column };
+}
+
 /** Receives a tool's reports while its call runs. */
 export interface CallReporter {
   progress(record: CallRecord, message: unknown): void;
   warn(record: CallRecord, message: unknown): void;
   output(record: CallRecord, text: unknown): void;
+  hasUntrustedInput(record: CallRecord): boolean;
 }
 
 const READ_SIGNAL = Symbol('readSignal');
@@ -116,14 +123,16 @@ export function callContext(
     maxOutputBytes: run.limits.maxToolOutputBytes,
     queueWaitMs: run.limits.queueWaitMs,
     covers: record.approved?.covers,
+    hasUntrustedInput: () => reporter.hasUntrustedInput(record),
+    markUntrusted: () => record.markUntrusted(),
     [READ_SIGNAL]: () => record.signal,
   };
   return Object.defineProperty(context, 'signal', SIGNAL) as LazyContext & ToolCallContext;
 }
 
 type CheckedResult =
-  /** `json` is the value's text; an empty text means `undefined`. */
-  | { readonly ok: true; readonly json: string; readonly value: unknown }
+  /** `json` is the value's text; an empty text means `undefined`. `notes`: a sentence about each converted part. */
+  | { readonly ok: true; readonly json: string; readonly value: unknown; readonly notes: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
 interface ResultLimits {
@@ -141,20 +150,24 @@ export function checkResult(tool: Tool, result: unknown, limits: ResultLimits): 
   try {
     return serialise(tool, result, limits);
   } catch {
-    return refusedResult(tool, 'its result is not JSON data');
+    const cycle = cyclePath(result);
+    return refusedResult(tool, `its result is not JSON data${cycle === undefined ? '' : `: ${cycle} is a cycle`}`);
   }
 }
 
+const NO_NOTES: readonly string[] = [];
+
 function serialise(
   tool: Tool,
-  result: unknown,
+  given: unknown,
   { maxToolResultBytes: maxBytes, maxToolResultValues: maxValues }: ResultLimits,
 ): CheckedResult {
-  const { lost, values, hasErrors } = new ResultLook(result, maxValues);
-  if (lost !== undefined) return refusedResult(tool, `its result is not JSON data: result${lost}`);
+  const { lost, values, hasErrors, isConvertible } = new ResultLook(given, maxValues);
+  if (lost !== undefined) return refusedResult(tool, `its result is not JSON data: result${lost.path} is ${lost.kind}`);
   // defence: result-values-are-capped
   if (values > maxValues)
     return refusedResult(tool, `its result holds more than ${maxValues} values and names of members; request less`);
+  const { value: result, notes } = isConvertible ? convertResult(given) : { value: given, notes: NO_NOTES };
   let json = JSON.stringify(result, hasErrors ? errorsAsData : undefined) as string | undefined;
   if (json === undefined && result !== undefined)
     return refusedResult(tool, `its result is not JSON data but a ${typeof result}`);
@@ -181,75 +194,9 @@ function serialise(
       tool,
       `its result is ${bytes} bytes of JSON, and at most ${maxBytes} are allowed; request less`,
     );
-  if (json === undefined) return { ok: true, json: '', value: undefined };
+  if (json === undefined) return { ok: true, json: '', value: undefined, notes };
   // Validation usually changes nothing. In that case the value is not read twice.
-  return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
-}
-
-/**
- * Searches a result for objects that JSON would lose without an error, such as a Map, and counts the result's values.
- */
-class ResultLook {
-  /** The number of visited values and member names. */
-  values = 1;
-  /**
-   * The path to the first object that JSON would lose, and the kind of this object. Values nested too deeply for JSON
-   * are rejected later.
-   */
-  readonly lost: string | undefined;
-  hasErrors = false;
-  readonly #maxValues: number;
-
-  constructor(result: unknown, maxValues: number) {
-    this.#maxValues = maxValues;
-    this.lost = this.#look(result, 0);
-  }
-
-  #look(value: unknown, depth: number): string | undefined {
-    if (typeof value !== 'object' || value === null || this.values > this.#maxValues) return undefined;
-    if (value instanceof Error) {
-      this.hasErrors = true;
-      return undefined;
-    }
-    const odd = oddObject(value);
-    if (odd !== undefined) return ` is ${odd}`;
-    if (depth > MAX_JSON_DEPTH || typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
-    return Array.isArray(value) ? this.#list(value, depth) : this.#members(value as Record<string, unknown>, depth);
-  }
-
-  #list(list: readonly unknown[], depth: number): string | undefined {
-    this.values += list.length;
-    for (const [index, entry] of list.entries()) {
-      const lost = this.#look(entry, depth + 1);
-      if (lost !== undefined) return `[${index}]${lost}`;
-    }
-    return undefined;
-  }
-
-  #members(record: Record<string, unknown>, depth: number): string | undefined {
-    const keys = Object.keys(record);
-    this.values += 2 * keys.length;
-    for (const key of keys) {
-      const lost = this.#look(record[key], depth + 1);
-      if (lost !== undefined) return `.${key}${lost}`;
-    }
-    return undefined;
-  }
-}
-
-function oddObject(value: object): string | undefined {
-  if (value instanceof Map) return 'a Map';
-  if (value instanceof Set) return 'a Set';
-  if (value instanceof Promise) return 'a Promise that was not awaited';
-  if (value instanceof RegExp) return 'a RegExp';
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return 'bytes; give them as base64';
-  return isBareIterator(value) ? 'an iterator' : undefined;
-}
-
-/** Whether the value is a generator, a `map.values()` or a similar object, which JSON cannot represent. */
-function isBareIterator(value: object): boolean {
-  return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
+  return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json), notes };
 }
 
 /** Converts an error to its name and message, because its other members belong to the host. */

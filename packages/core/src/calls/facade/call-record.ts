@@ -51,6 +51,7 @@ export class CallRecord {
   #controller: AbortController | undefined;
   #executionStartMs: number | undefined;
   #durationMs = 0;
+  #isUntrusted = false;
 
   // Positional parameters: an options object for each call costs measurable time.
   // oxlint-disable-next-line max-params
@@ -68,6 +69,11 @@ export class CallRecord {
     this.inputJson = inputJson;
     this.startedAtMs = startedAtMs;
     this.#deliver = deliver;
+  }
+
+  /** Marks the result, or the error, as text of unknown authors. */
+  markUntrusted(): void {
+    this.#isUntrusted = true;
   }
 
   get isSettled(): boolean {
@@ -136,6 +142,7 @@ export class CallRecord {
       ...(this.call.line !== undefined && { line: this.call.line }),
       ...(this.call.column !== undefined && { column: this.call.column }),
       ...(this.call.retries !== undefined && { retryOf: this.call.retries.callId }),
+      ...(this.#isUntrusted && { untrusted: true }),
     };
   }
 

@@ -7,6 +7,7 @@ import type { Diagnostic, PlannedCall } from '../../protocol/script.js';
 import type { SavedScripts } from '../../protocol/saved-script.js';
 import type { ApprovalGate, GateMemory } from '../../protocol/approval-gate.js';
 import type { ObservedShapes } from '../../schema/observed-shapes.js';
+import type { CallSources } from '../flow/call-sources.js';
 import type { ToolRegistry } from '../../tools/registry.js';
 
 /**
@@ -181,6 +182,8 @@ export interface FacadeOptions {
   readonly nowMs: () => number;
   readonly listener: CallListener;
   readonly audit?: ((fact: AuditFact) => void) | undefined;
+  /** Finds the sources of arguments. Undefined: no rule is about them. */
+  readonly flow?: CallSources | undefined;
   /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   readonly onIntent?: OnIntent | undefined;

@@ -7,12 +7,13 @@ import type { GuestError } from '../../protocol/sandbox.js';
 import { toSnakeCase } from '../../protocol/spelling.js';
 import type { Tool } from '../../protocol/tools.js';
 import { newId } from '../../text/crypto.js';
-import { CallApprovals, pinInput } from './call-approvals.js';
+import { CallApprovals, earlierOperations, judgedCall, pinInput } from './call-approvals.js';
 import {
   absentNote,
   callContext,
   checkArguments,
   checkResult,
+  conversionNote,
   idempotencyKey,
   type CallReporter,
 } from './call-exchange.js';
@@ -31,6 +32,7 @@ import {
   runOverBudget,
   unknownEnd,
 } from './call-errors.js';
+import { hasUntrustedPart } from '../flow/result-parts.js';
 import { CallRecord, CallTable, goneTool, resumedCall, settledWithin, type CallEnd } from './call-record.js';
 import type {
   CallResult,
@@ -369,6 +371,14 @@ class CallFacade implements Facade, CallReporter {
     record.call.task?.addOutput(text);
   }
 
+  hasUntrustedInput(record: CallRecord): boolean {
+    const { flow, context } = this.#options;
+    const earlier = earlierOperations(this.#table, record);
+    if (flow !== undefined)
+      return flow.isTainted(judgedCall(this.#options, record, record.input as JsonValue), earlier);
+    return context.origin?.hasReadUntrusted === true || earlier.some(({ untrusted }) => untrusted === true);
+  }
+
   warn({ state, call }: CallRecord, message: unknown): void {
     if (state !== 'executing' || typeof message !== 'string') return;
     const { line, column } = call;
@@ -445,11 +455,13 @@ class CallFacade implements Facade, CallReporter {
     // defence: refused-results-in-turns
     this.#turns.use(checked.ok ? checked.json.length : Number.POSITIVE_INFINITY);
     if (checked.ok) {
-      const { json, value } = checked;
+      const { json, value, notes } = checked;
+      for (const what of notes) this.#options.listener.noteAdded?.(conversionNote(record.tool, record.call, what));
       const { services, context } = this.#options;
       // Instead of the result of a tool with `savedScript`, the script receives the result of the saved script.
       const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;
       if (isResult) services.observed?.observe(record.tool, value, context.principal);
+      if (hasUntrustedPart(record.tool, value)) record.markUntrusted();
       this.#settle(record, { status: 'completed', result: value });
       record.deliver({ ok: true, json });
       return;
@@ -462,6 +474,7 @@ class CallFacade implements Facade, CallReporter {
   #finishFailed(record: CallRecord, thrown: unknown): void {
     if (record.isSettled) return;
     const error = describeThrown(thrown, record.tool.name);
+    if (record.tool.trust === 'untrusted') record.markUntrusted();
     this.#settle(record, { status: record.abortReason === undefined ? 'failed' : 'aborted', error });
     record.deliver({ ok: false, error });
   }

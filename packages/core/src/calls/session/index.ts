@@ -3,7 +3,7 @@ export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } fr
 export { failedOutcome, plainOutcome, plainRunning } from './plain-outcome.js';
 export { noopJournal, type Delivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
 export { runScriptSession } from './script-session.js';
-export type { ScriptStart } from './script-start.js';
+export type { CellStart, ScriptStart } from './script-start.js';
 export {
   hasEnded,
   type OpenTask,
@@ -15,6 +15,7 @@ export {
   type TaskSummary,
 } from './script-tasks.js';
 export type {
+  SessionCell,
   SessionEnd,
   SessionFacadeHooks,
   SessionScript,

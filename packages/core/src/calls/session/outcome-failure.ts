@@ -40,6 +40,9 @@ export interface FailureSources {
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
+const DAMAGED_HEAP =
+  'The variables of earlier scripts cannot be restored from their stored data, so the script did not continue. Run it without `heap` to start a new program.';
+
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
 /**
@@ -74,6 +77,8 @@ export function endFailure(end: FailingEnd, sources: FailureSources): ScriptFail
     case 'busy':
       return busyFailure('sandbox', end.waitedMs);
     case 'unrestorable':
+      if (sources.script.topLevel !== undefined)
+        return scriptFailure('HeapNotFoundError', DAMAGED_HEAP, { metadata: facts });
       return scriptFailure(
         'SuspensionError',
         'This process cannot restore the suspended script from its stored data. Resume the script with the release of Toolscript and the runtime that started it.',

@@ -19,9 +19,11 @@ export function scriptStart({ services, context, script }: SessionOptions, attem
     spawn: services.tasks !== undefined,
     contextJson,
     repeatsReadText: context.repeatsReadText || undefined,
+    origin: context.origin,
     limits: { ...context.limits, maxToolInputBytes },
     principal: context.principal,
     bridge,
+    cell: script.cell?.start,
   };
 }
 
@@ -42,6 +44,7 @@ export function sandboxJob({ services, context, script }: SessionOptions): Sandb
     wallMs: limits.timeoutMs,
     principal,
     limits: earlier === undefined ? sandboxLimits(limits) : resumedSandboxLimits(limits, earlier),
+    cell: script.cell?.sandbox,
   };
 }
 

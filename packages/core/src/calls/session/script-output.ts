@@ -10,12 +10,15 @@ import type { RunContext } from '../../protocol/run-context.js';
 import type { OutputState } from './suspended-script.js';
 
 /**
- * The output of a running script: console lines, progress and text for the user, each with limits. Console lines and
- * progress over a limit are dropped and counted. Text over its limit is truncated. The last log entry reports the
- * number of dropped console lines.
+ * The output of a running script: console lines, progress and text for the user, each with limits. The first and the
+ * last console lines are kept; an entry between them reports the number of dropped lines. Progress over its limit is
+ * dropped and counted. Text over its limit is truncated.
  */
 export class ScriptOutput {
+  /** The first console lines. */
   readonly logs: LogEntry[];
+  readonly #lastLogs: LogEntry[];
+  #lastLogBytes: number;
   /** The output of `text()`. */
   text: string;
   #outputBytes: number;
@@ -24,8 +27,6 @@ export class ScriptOutput {
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   #logBytes: number;
-  #tokens: number;
-  #refilledAtMs = 0;
   #droppedLogs: number;
   #progressEvents: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
@@ -37,8 +38,9 @@ export class ScriptOutput {
     this.#scriptId = scriptId;
     this.#limits = limits;
     this.#nowMs = nowMs;
-    this.#tokens = limits.logRatePerSec;
     this.logs = [...earlier.logs];
+    this.#lastLogs = [...earlier.lastLogs];
+    this.#lastLogBytes = earlier.lastLogs.reduce((sum, entry) => sum + Buffer.byteLength(entry.text), 0);
     this.text = earlier.output;
     this.#outputBytes = Buffer.byteLength(earlier.output);
     this.#logBytes = earlier.logBytes;
@@ -50,6 +52,7 @@ export class ScriptOutput {
   state(): OutputState {
     return {
       logs: this.logs,
+      lastLogs: this.#lastLogs,
       output: this.text,
       logBytes: this.#logBytes,
       droppedLogs: this.#droppedLogs,
@@ -64,13 +67,12 @@ export class ScriptOutput {
     const sink = this.#sink;
     const isEmitted = isNew && sink.hasListeners;
     if (segment.output !== '') this.#append(segment.output);
-    this.#droppedLogs += segment.dropped.logs;
     this.#droppedProgress += segment.dropped.progress;
     for (const { level, text } of segment.logs) {
-      const entry = this.#log(level, text, isNew);
-      if (entry !== undefined && isEmitted)
-        sink.emit({ type: 'script_log', script_id, level, text, at_ms: entry.atMs });
+      const entry = this.#log(level, text);
+      if (entry !== undefined && isEmitted) this.#emit(entry);
     }
+    this.#droppedLogs += segment.dropped.logs;
     for (const { message, kind } of segment.progress) {
       if (this.mayProgress() && isEmitted) sink.emit({ type: 'script_progress', script_id, message, kind });
     }
@@ -86,23 +88,32 @@ export class ScriptOutput {
     this.text += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
-  /**
-   * Adds a line and returns its entry; undefined if the line exceeds a limit. `isPaced` false: a replay repeats the
-   * line.
-   */
-  #log(level: LogLevel, text: string, isPaced: boolean): LogEntry | undefined {
-    const atMs = this.#nowMs();
+  /** Adds a line. Returns its entry if it is one of the first lines; the last ones are known at the end. */
+  #log(level: LogLevel, text: string): LogEntry | undefined {
+    const { maxLogEvents, maxLogBytes } = this.#limits;
+    const entry: LogEntry = { level, text, atMs: Math.round(this.#nowMs()) };
     const bytes = Buffer.byteLength(text);
-    // defence: logs-are-capped-by-the-host
-    const full = this.logs.length >= this.#limits.maxLogEvents || this.#logBytes + bytes > this.#limits.maxLogBytes;
-    if (full || (isPaced && !this.#takeToken(atMs))) {
-      this.#droppedLogs++;
-      return undefined;
+    const isEarly = this.#lastLogs.length === 0 && this.#droppedLogs === 0;
+    const firstEvents = Math.floor(maxLogEvents / 2);
+    if (isEarly && this.logs.length < firstEvents && this.#logBytes + bytes <= maxLogBytes / 2) {
+      this.#logBytes += bytes;
+      this.logs.push(entry);
+      return entry;
     }
-    this.#logBytes += bytes;
-    const entry: LogEntry = { level, text, atMs: Math.round(atMs) };
-    this.logs.push(entry);
-    return entry;
+    this.#lastLogs.push(entry);
+    this.#lastLogBytes += bytes;
+    // defence: logs-are-capped-by-the-host
+    while (this.#lastLogs.length > maxLogEvents - firstEvents || this.#lastLogBytes > maxLogBytes / 2) {
+      const dropped = this.#lastLogs.shift();
+      if (dropped === undefined) break;
+      this.#lastLogBytes -= Buffer.byteLength(dropped.text);
+      this.#droppedLogs++;
+    }
+    return undefined;
+  }
+
+  #emit({ level, text, atMs: at_ms }: LogEntry): void {
+    this.#sink.emit({ type: 'script_log', script_id: this.#scriptId, level, text, at_ms });
   }
 
   /** Whether a progress event may be sent now. Counts the event. */
@@ -124,23 +135,25 @@ export class ScriptOutput {
     return this.#droppedProgress;
   }
 
-  /** Returns the last entry, which reports the dropped console lines; undefined if none were dropped. */
-  closingEntry(): LogEntry | undefined {
-    if (this.#droppedLogs === 0) return undefined;
-    const { maxLogEvents, logRatePerSec, maxLogBytes } = this.#limits;
-    const count = this.#droppedLogs === 1 ? '1 console line was' : `${this.#droppedLogs} console lines were`;
-    const text = `[${count} dropped: at most ${logRatePerSec} a second, ${maxLogEvents} in all and ${maxLogBytes} bytes are kept]`;
-    return { level: 'warn', text, atMs: Math.round(this.#nowMs()) };
+  /** All console lines so far: the first, the number of dropped ones, and the last. */
+  allLogs(): LogEntry[] {
+    return [...this.logs, ...this.#closingLogs()];
   }
 
-  #takeToken(atMs: number): boolean {
-    const { logRatePerSec } = this.#limits;
-    this.#tokens = Math.min(logRatePerSec, this.#tokens + ((atMs - this.#refilledAtMs) / 1000) * logRatePerSec);
-    this.#refilledAtMs = atMs;
-    // defence: logs-are-paced-by-the-host
-    if (this.#tokens < 1) return false;
-    this.#tokens--;
-    return true;
+  /** All console lines of a script that has ended. Emits those that have not been emitted. */
+  endLogs(): LogEntry[] {
+    const closing = this.#closingLogs();
+    if (this.#sink.hasListeners) for (const entry of closing) this.#emit(entry);
+    return [...this.logs, ...closing];
+  }
+
+  #closingLogs(): readonly LogEntry[] {
+    if (this.#droppedLogs === 0) return this.#lastLogs;
+    const { maxLogEvents, maxLogBytes } = this.#limits;
+    const count = this.#droppedLogs === 1 ? '1 console line was' : `${this.#droppedLogs} console lines were`;
+    const text = `[${count} dropped here: ${maxLogEvents} lines and ${maxLogBytes} bytes are kept, the first and the last]`;
+    const atMs = this.#lastLogs[0]?.atMs ?? Math.round(this.#nowMs());
+    return [{ level: 'warn', text, atMs }, ...this.#lastLogs];
   }
 }
 
@@ -156,6 +169,7 @@ function firstBytes(text: string, maxBytes: number): string {
 
 const NO_OUTPUT: OutputState = {
   logs: [],
+  lastLogs: [],
   output: '',
   logBytes: 0,
   droppedLogs: 0,

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import {
   ABORT_GRACE_MS,
   RunInterruption,
@@ -20,6 +21,7 @@ import type { RunContext } from '../../protocol/run-context.js';
 import type { SessionEnd, SessionOptions, SessionScript } from './session-options.js';
 import {
   abortReasonAt,
+  withKeptValue,
   withoutRepairedReturn,
   endedOutcome,
   runningOutcome,
@@ -236,7 +238,7 @@ class ScriptSession implements CallListener {
     const { end } = segment;
     if (this.#state === 'finishing' || this.#state === 'done') return;
     if (this.#state === 'replaying' && this.#replay !== undefined) return this.#onReplayed(segment, this.#replay);
-    if (end?.type === 'unrestorable' && this.#take('restart')) {
+    if (end?.type === 'unrestorable' && this.#script.earlier !== undefined && this.#take('restart')) {
       this.#options.onFault(end.detail);
       return this.#begin();
     }
@@ -356,6 +358,8 @@ class ScriptSession implements CallListener {
 
   /** `isNew` false: a replay repeats the segment. */
   #note(segment: SandboxSegment, isNew = true): void {
+    const { cell } = this.#script;
+    if (cell !== undefined) cell.left = segment.heap;
     this.#usage.note(segment);
     this.#output.take(segment, isNew);
   }
@@ -499,11 +503,12 @@ class ScriptSession implements CallListener {
 
   async #finish(end: SandboxEnd): Promise<void> {
     try {
-      const value = withoutRepairedReturn(end, this.#script.compiled, this.#context.limits);
+      const ended = withKeptValue(end, this.#script.cell?.left);
+      const value = withoutRepairedReturn(ended, this.#script.compiled, this.#context.limits);
       this.#valueWarning = value.warning;
       await this.#end(value.end);
     } catch (error) {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const detail = inspect(error);
       this.#options.onFault(detail);
       this.#resolve(this.#outcome({ type: 'internal', detail }, [], this.#usage.nowMs()));
     }

@@ -1,4 +1,4 @@
-import type { Limits, StoredScript } from '../../protocol/index.js';
+import type { Limits, ScriptOrigin, StoredScript } from '../../protocol/index.js';
 
 /** The inputs of a script's start, as plain data. Only the limits may change when the script is resumed. */
 export interface ScriptStart {
@@ -16,8 +16,23 @@ export interface ScriptStart {
   readonly contextJson: string;
   /** Present: the script repeats a text that its conversation has read; see `RunContext`. */
   readonly repeatsReadText?: true | undefined;
+  /** The facts of the conversation, if a rule is about the sources of arguments; see `RunContext`. */
+  readonly origin?: ScriptOrigin | undefined;
   readonly limits: Limits;
   readonly principal: string | undefined;
   /** The version of the bridge of the runtime that started the script; see `SandboxRuntime`. */
   readonly bridge?: number | undefined;
+  /** Undefined unless the script belongs to a program. */
+  readonly cell?: CellStart | undefined;
+}
+
+/** The place of a script in its program. */
+export interface CellStart {
+  /** The number of the script, from 1. */
+  readonly number: number;
+  /** The heap in which the script started. Undefined: the script started a new program. */
+  readonly heapId?: string | undefined;
+  /** The heap that must be the newest one of the conversation for the script's own heap to be kept. */
+  readonly parentId?: string | undefined;
+  readonly threadId?: string | undefined;
 }

@@ -1,9 +1,18 @@
-import type { ApprovalRequest, CompiledScript, ImageSource, Outcome, SandboxRuntime } from '../../protocol/index.js';
+import type {
+  ApprovalRequest,
+  CompiledScript,
+  ImageSource,
+  Outcome,
+  SandboxCell,
+  SandboxHeap,
+  SandboxRuntime,
+} from '../../protocol/index.js';
 import type { ToolCatalog } from '../../tools/index.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { Facade, FacadeOptions } from '../facade/index.js';
 import type { ResumeState } from './resume-state.js';
 import type { ScriptJournal } from './journal.js';
+import type { ScriptStart } from './script-start.js';
 import type { ScriptTasks } from './script-tasks.js';
 import type { EndedOutcome } from './session-outcome.js';
 import type { SuspendedScript } from './suspended-script.js';
@@ -36,8 +45,18 @@ export interface SessionScript {
   /** The guest's clock at the script's start, in ms since 1970. */
   readonly clockMs: number;
   readonly journal: ScriptJournal;
+  /** Undefined unless the script belongs to a program. */
+  readonly cell?: SessionCell | undefined;
   /** Undefined: the script starts from its beginning. */
   readonly earlier?: ResumeState | undefined;
+}
+
+/** A script of a program. */
+export interface SessionCell {
+  readonly start: NonNullable<ScriptStart['cell']>;
+  readonly sandbox: SandboxCell;
+  /** The memory that the script left; set at its end. */
+  left: SandboxHeap | undefined;
 }
 
 export interface SessionOptions {

@@ -8,10 +8,12 @@ import {
   type OutcomeMetadata,
   type RunningOutcome,
   type SandboxEnd,
+  type SandboxHeap,
   type ScriptFailure,
   type SourcePosition,
 } from '../../protocol/index.js';
 import { endFailure, valueFault, type FailureSources, type RejectedCall } from './outcome-failure.js';
+import { showsMore } from '../flow/shown-texts.js';
 import type { ScriptOutput } from './script-output.js';
 import { mapGuestStack } from './guest-stack.js';
 
@@ -64,15 +66,19 @@ export function runningOutcome({
     diagnostics: [...script.diagnostics, ...notes],
     plan: [...script.plan],
     metadata,
+    ...(operations.some(isUntrusted) && { untrusted: true as const }),
   };
+}
+
+function isUntrusted({ untrusted }: Operation): boolean {
+  return untrusted === true;
 }
 
 /** Returns the outcome of a script that has ended. */
 export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const { end, script } = parts;
-  const { text: output, logs } = parts.output;
-  const closing = parts.output.closingEntry();
-  if (closing !== undefined) logs.push(closing);
+  const { text: output } = parts.output;
+  const logs = parts.output.endLogs();
   const operations = finalOperations(parts.operations, end, parts.detached);
   const error = failure(parts, operations);
   const { scriptId, metadata } = parts;
@@ -88,11 +94,35 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   ];
   // The members are listed twice, because members after a spread object cost more than the rest of a short script's
   // end.
-  if (error !== undefined)
-    return { status: 'failed', error, scriptId, output, logs, operations, diagnostics, plan, metadata };
+  if (error !== undefined) {
+    const failed = {
+      status: 'failed',
+      error,
+      scriptId,
+      output,
+      logs,
+      operations,
+      diagnostics,
+      plan,
+      metadata,
+    } as const;
+    // The report of a failure shows the calls and the error.
+    return operations.some(isUntrusted) ? { ...failed, untrusted: true } : failed;
+  }
   const json = end.type === 'returned' ? end.json : undefined;
   const value: unknown = json === undefined ? undefined : JSON.parse(json);
-  return { status: 'completed', value, scriptId, output, logs, operations, diagnostics, plan, metadata };
+  const ended = {
+    status: 'completed',
+    value,
+    scriptId,
+    output,
+    logs,
+    operations,
+    diagnostics,
+    plan,
+    metadata,
+  } as const;
+  return operations.some(isUntrusted) && showsMore(script.source, ended) ? { ...ended, untrusted: true } : ended;
 }
 
 function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {
@@ -150,6 +180,13 @@ function countCalls(operations: readonly Operation[]): { completedTools: number;
 /** Rounds to a thousandth, the precision of the clock. */
 export function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
+}
+
+/** Returns a preview of a value that was too large to return, and that the next script can read by its name. */
+export function withKeptValue(end: SandboxEnd, left: SandboxHeap | undefined): SandboxEnd {
+  if (end.type !== 'return_too_large' || left?.kept === undefined) return end;
+  const { bytes, head: preview } = end;
+  return { type: 'returned', json: JSON.stringify({ kept: left.kept, bytes, preview }), unhandled: [] };
 }
 
 /** Repairs that insert a `return` before a value. */

@@ -30,7 +30,7 @@ export function suspendedEnd(options: SessionOptions, parts: SuspensionParts): S
     pendingApprovals: calls.waiting.map(({ request }) => request),
     scriptId,
     output: output.text,
-    logs: output.logs,
+    logs: output.allLogs(),
     operations,
     diagnostics: [...compiled.diagnostics, ...notes],
     plan: [...compiled.plan],

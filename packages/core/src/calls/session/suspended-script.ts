@@ -27,6 +27,7 @@ export interface SuspendedScript {
 /** The output of a suspended script, as plain data. */
 export interface OutputState {
   readonly logs: readonly LogEntry[];
+  readonly lastLogs: readonly LogEntry[];
   readonly output: string;
   readonly logBytes: number;
   readonly droppedLogs: number;

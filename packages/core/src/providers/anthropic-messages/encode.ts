@@ -1,5 +1,5 @@
 import { bindsThinking, effortShape, factsOf, nearestEffort } from '../../protocol/known-models.js';
-import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import type { FilePart, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import {
   isNativeTo,
   isOfCode,
@@ -13,6 +13,7 @@ import {
   type Turn,
 } from '../conversation.js';
 import {
+  answerFormat,
   argumentsOfText,
   toolInputSchema,
   isDirect,
@@ -26,6 +27,7 @@ import {
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireName, objectJson, type Members } from '../wire-values.js';
 import { Prefix } from './prefix.js';
+import { sentBack } from './sent-back.js';
 
 /**
  * The request body of Anthropic Messages.
@@ -39,6 +41,7 @@ export interface MessagesBody {
   tools?: MessagesTool[] | undefined;
   tool_choice?:
     | (({ type: 'auto' | 'any' } | { type: 'tool'; name: string }) & { disable_parallel_tool_use?: true | undefined })
+    | { type: 'none' }
     | undefined;
   temperature?: number | undefined;
   stop_sequences?: string[] | undefined;
@@ -47,7 +50,12 @@ export interface MessagesBody {
     | ({ type: 'enabled'; budget_tokens: number } & ThinkingDisplay)
     | { type: 'disabled' | 'between_tools' }
     | undefined;
-  output_config?: { effort: MessagesEffort } | undefined;
+  output_config?:
+    | {
+        effort?: MessagesEffort | undefined;
+        format?: { type: 'json_schema'; schema: Record<string, unknown> } | undefined;
+      }
+    | undefined;
   /** The container of the provider's code. Required while this code waits for results. */
   container?: string | undefined;
   stream: true;
@@ -68,14 +76,22 @@ type ImageBlock = {
   source: { type: 'base64'; media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; data: string };
 } & CacheControlMark;
 
+type DocumentBlock = {
+  type: 'document';
+  source: { type: 'base64'; media_type: 'application/pdf'; data: string };
+  title: string;
+} & CacheControlMark;
+
+type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
+
 type ToolResultBlock = {
   type: 'tool_result';
   tool_use_id: string;
-  content: string | (TextBlock | ImageBlock)[];
+  content: string | ContentBlock[];
   is_error?: true | undefined;
 } & CacheControlMark;
 
-type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
+type UserBlock = ContentBlock | ToolResultBlock;
 
 type AnswerBlock =
   | TextBlock
@@ -130,9 +146,10 @@ export function encodeMessages(prompt: Prompt, settings?: MessagesSettings): Mes
 
 /** The body, and the hash of the prefix of its answer. */
 export function messagesRequest(
-  prompt: Prompt,
+  asked: Prompt,
   settings: MessagesSettings = {},
 ): { body: MessagesBody; prefix: string } {
+  const prompt = withToolsForCalls(asked);
   const { tools = [], stopSequences = [], promptCache } = prompt;
   const marks = promptCache?.marks !== false;
   const maxTokens = Math.min(
@@ -154,10 +171,25 @@ export function messagesRequest(
     ...nonNull({ temperature: thinks ? undefined : modelTemperature(prompt) }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
+    ...outputConfig(prompt, thinking.output_config),
     ...nonNull({ container: prompt.container }),
     stream: true,
   };
   return { body, prefix: prefix.hash };
+}
+
+/** "Requests which include `tool_use` or `tool_result` blocks must define tools." The model cannot call this one. */
+const NO_TOOL: ModelTool = {
+  type: 'function',
+  name: 'unavailable',
+  description: 'No tool is available any longer.',
+  inputSchema: { type: 'object' },
+};
+
+function withToolsForCalls(prompt: Prompt): Prompt {
+  const { tools = [], turns } = prompt;
+  const hasCalls = turns.some((turn) => turn.type === 'answer' && turn.parts.some(({ type }) => type === 'call'));
+  return tools.length === 0 && hasCalls ? { ...prompt, tools: [NO_TOOL] } : prompt;
 }
 
 /** The messages of the turns. Adds each message to the prefix of the later ones. */
@@ -219,6 +251,7 @@ function toolDescription(tool: ModelTool): string {
 
 function messagesToolChoice(prompt: Prompt): Pick<MessagesBody, 'tool_choice'> {
   const { tools = [], parallelToolCalls: parallel } = prompt;
+  if (tools[0] === NO_TOOL) return { tool_choice: { type: 'none' } };
   const toolChoice = modelToolChoice(prompt);
   // If code can call tools, the service refuses a limit of parallel calls, and the choice of a tool that only code can
   // call.
@@ -233,6 +266,13 @@ function messagesToolChoice(prompt: Prompt): Pick<MessagesBody, 'tool_choice'> {
 
 const MIN_BUDGET = 1024;
 const BUDGET_SHARES = { minimal: 0.1, low: 0.2, medium: 0.4, high: 0.6, xhigh: 0.75, max: 0.9 } as const;
+
+function outputConfig(prompt: Prompt, config: MessagesBody['output_config']): Pick<MessagesBody, 'output_config'> {
+  const schema = answerFormat('anthropic-messages', prompt);
+  return schema === undefined
+    ? {}
+    : { output_config: { ...config, format: { type: 'json_schema', schema: { ...schema } } } };
+}
 
 function messagesThinking(
   { model, reasoningEffort: effort }: Prompt,
@@ -298,10 +338,10 @@ function withMark(message: MessagesMessage): MessagesMessage {
 function turnMessages(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] {
   switch (turn.type) {
     case 'user':
-      return userMessage([{ type: 'text', text: turn.text }, ...turn.images]);
+      return userMessage([{ type: 'text', text: turn.text }, ...turn.attached]);
     case 'system':
       // Some models of this format accept a system message only at the start.
-      return userMessage([{ type: 'text', text: `<system>\n${turn.text}\n</system>` }, ...turn.images]);
+      return userMessage([{ type: 'text', text: `<system>\n${turn.text}\n</system>` }, ...turn.attached]);
     case 'late_result':
       return userMessage(wrapResult(turn.result.callId, turn.result.parts));
     case 'answer':
@@ -315,11 +355,17 @@ function userMessage(parts: readonly ModelPart[]): MessagesMessage[] {
 }
 
 /** The service rejects blocks that contain only white space. */
-function contentBlocks(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
-  return parts.flatMap((part): (TextBlock | ImageBlock)[] => {
+function contentBlocks(parts: readonly ModelPart[]): ContentBlock[] {
+  return parts.flatMap((part): ContentBlock[] => {
     if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
+    if (part.type === 'file') return [documentBlock(part)];
     return [{ type: 'image', source: { type: 'base64', media_type: part.media_type, data: part.data } }];
   });
+}
+
+/** The only files of this format are PDFs: see `takesFile`. */
+function documentBlock({ name, data }: FilePart): DocumentBlock {
+  return { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data }, title: name };
 }
 
 /** The answer, then one message with the results of its calls and the results of scripts in its text. */
@@ -355,7 +401,7 @@ function answerBlocks(part: AnswerPart, tools: readonly ModelTool[]): AnswerBloc
     case 'reasoning':
       return thinkingBlocks(part.item);
     case 'hosted':
-      return isNativeTo('anthropic-messages', part.item) ? [part.item.native as OpaqueBlock] : [];
+      return isNativeTo('anthropic-messages', part.item) ? [sentBack(part.item.native) as OpaqueBlock] : [];
     case 'call':
       return [toolUseBlock(part.call, tools)];
   }
@@ -364,13 +410,13 @@ function answerBlocks(part: AnswerPart, tools: readonly ModelTool[]): AnswerBloc
 function textBlocks({ text, item }: Extract<AnswerPart, { type: 'text' }>): AnswerBlock[] {
   if (isBlank(text)) return [];
   const citations = isNativeTo('anthropic-messages', item) ? wireList(item.citations) : [];
-  return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
+  return [sentBack({ type: 'text', text, ...(citations.length === 0 ? {} : { citations }) }) as TextBlock];
 }
 
 /** Thinking blocks are signed, so they are sent back byte for byte or omitted. */
 function thinkingBlocks(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
   if (!isNativeTo('anthropic-messages', item)) return [];
-  if (isMembers(item.native)) return [item.native as OpaqueBlock];
+  if (isMembers(item.native)) return [sentBack(item.native) as OpaqueBlock];
   const signature = wireName(item.signature);
   return signature === undefined ? [] : [{ type: 'thinking', thinking: item.content, signature }];
 }

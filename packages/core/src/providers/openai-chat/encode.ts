@@ -9,7 +9,16 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { argumentsOfText, dataUrl, toolInputSchema, nonNull, modelTemperature, type Prompt } from '../prompt.js';
+import {
+  answerFormat,
+  argumentsOfText,
+  dataUrl,
+  marksSystem,
+  toolInputSchema,
+  nonNull,
+  modelTemperature,
+  type Prompt,
+} from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, objectJson, wireText, type Members } from '../wire-values.js';
 
@@ -28,18 +37,32 @@ export interface ChatBody {
   temperature?: number | undefined;
   reasoning_effort?: ReasoningEffort | undefined;
   stop?: string[] | undefined;
+  response_format?:
+    | { type: 'json_schema'; json_schema: { name: string; schema: Record<string, unknown>; strict: true } }
+    | undefined;
   prompt_cache_key?: string | undefined;
   stream: true;
   stream_options: { include_usage: true };
 }
 
 type ChatMessage =
-  | { role: 'system'; content: string }
+  | { role: 'system'; content: string | [MarkedText] }
   | { role: 'user'; content: string | ChatPart[] }
   | ChatAnswer
   | { role: 'tool'; tool_call_id: string; content: string };
 
-type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+/** A text at the end of a prefix that the service caches. */
+interface MarkedText {
+  type: 'text';
+  text: string;
+  prompt_cache_breakpoint: { mode: 'explicit' };
+}
+
+type ChatPart =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'file'; file: { filename: string; file_data: string } }
+  | { type: 'input_audio'; input_audio: { data: string; format: 'wav' | 'mp3' } };
 
 interface ChatAnswer {
   role: 'assistant';
@@ -89,12 +112,17 @@ export interface ChatSettings {
    * Default: false for OpenAI and Azure, true for other servers.
    */
   toolsWithReasoning?: boolean | undefined;
+  /**
+   * Whether the system text marks the end of a cached prefix, which all threads with the same beginning share. Default:
+   * true at api.openai.com, for models that have such marks.
+   */
+  cacheBreakpoints?: boolean | undefined;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
   const { model, stopSequences = [] } = prompt;
   const effort = chatEffort(prompt, settings);
-  const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
+  const system: ChatMessage[] = prompt.system === undefined ? [] : [systemMessage(prompt, settings)];
   return {
     model,
     messages: [...system, ...chatMessages(prompt, settings)],
@@ -105,10 +133,26 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
       reasoning_effort: effort,
     }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
+    ...responseFormat(prompt),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
     stream_options: { include_usage: true },
   };
+}
+
+function systemMessage(prompt: Prompt, { cacheBreakpoints }: ChatSettings): ChatMessage {
+  const text = prompt.system!;
+  if (!marksSystem(prompt, cacheBreakpoints)) return { role: 'system', content: text };
+  return { role: 'system', content: [{ type: 'text', text, prompt_cache_breakpoint: { mode: 'explicit' } }] };
+}
+
+function responseFormat(prompt: Prompt): Pick<ChatBody, 'response_format'> {
+  const schema = answerFormat('openai-chat', prompt);
+  return schema === undefined
+    ? {}
+    : {
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { ...schema }, strict: true } },
+      };
 }
 
 function chatEffort(
@@ -165,12 +209,12 @@ function hasReasoningContent(part: AnswerPart): boolean {
 function chatTurnMessages(turn: Turn, reader: Reader, settings: ChatSettings): ChatMessage[] {
   switch (turn.type) {
     case 'user':
-      return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
+      return [userMessage([{ type: 'text', text: turn.text }, ...turn.attached])];
     case 'system':
       return [
         { role: 'system', content: turn.text },
-        // In this format, only a user's message can contain images.
-        ...(turn.images.length === 0 ? [] : [userMessage(turn.images)]),
+        // In this format, only a user's message can contain images and files.
+        ...(turn.attached.length === 0 ? [] : [userMessage(turn.attached)]),
       ];
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
@@ -187,9 +231,12 @@ function userMessage(parts: readonly ModelPart[]): ChatMessage {
 }
 
 function chatPart(part: ModelPart): ChatPart {
-  return part.type === 'text'
-    ? { type: 'text', text: part.text }
-    : { type: 'image_url', image_url: { url: dataUrl(part) } };
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  if (part.type === 'image') return { type: 'image_url', image_url: { url: dataUrl(part) } };
+  const { media_type, name, data } = part;
+  return media_type === 'application/pdf'
+    ? { type: 'file', file: { filename: name, file_data: dataUrl(part) } }
+    : { type: 'input_audio', input_audio: { data, format: media_type === 'audio/wav' ? 'wav' : 'mp3' } };
 }
 
 /** The answer, one tool message for each call, then content that tool messages cannot hold: images, script results. */

@@ -17,6 +17,8 @@ import {
 import { EventOrder } from './event-order.js';
 import {
   responsesIncompleteReason,
+  isClientResult,
+  isUnreadContent,
   wireItemKind,
   kindOfDelta,
   knownItem,
@@ -51,6 +53,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   /** The indexes of slots, by wire id. */
   readonly #indexes = new Map<string, number>();
   readonly #order = new EventOrder();
+  /** The types of refused content that are reported. */
+  readonly #refused = new Set<string>();
   #responseId: string | undefined;
   /** True: the server gives each event another response id. */
   #idsVary = false;
@@ -148,12 +152,21 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   #append(type: string, event: Members): void {
     const kind = kindOfDelta(type);
     const delta = kind === 'function_call' ? wireArguments(event.delta) : wireText(event.delta);
+    if (isUnreadContent(type)) return this.#refuseContent(type);
     if (kind === undefined || delta === undefined) return;
     const index = this.#itemIndex(event);
     const slot = this.#slots.get(index) ?? this.#addSlot(index, { type: kind, id: event.item_id });
     if (slot.kind !== kind) return;
     if (kind === 'reasoning') this.#separate(slot, `${type} ${String(event.summary_index ?? event.content_index)}`);
     slot.item.append(delta);
+  }
+
+  /** Reports once that the answer has content of a type that Toolscript does not read, such as audio. */
+  #refuseContent(type: string): void {
+    if (this.#refused.has(type)) return;
+    this.#refused.add(type);
+    const message = `The answer has content of the type "${type}", which Toolscript does not read. Do not ask the model for it.`;
+    this.#writer.report('UnsupportedContent', message);
   }
 
   /** Inserts a blank line between the parts of reasoning, as the finished text has it. */
@@ -217,7 +230,11 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     const slot = fits ? known : this.#addSlot(index, item);
     slot.done = true;
     slot.item.correct(itemCorrections(slot, item));
-    if (slot.kind === 'opaque') return slot.item.finish();
+    if (slot.kind === 'opaque') {
+      slot.item.finish();
+      if (isClientResult(item)) this.#writer.report('UnsupportedResult', unsupportedResult(item.type));
+      return;
+    }
     if (isHosted(slot)) return slot.item.finish({}, textOfItem(item) ?? '');
     const text = textOfItem(item) || slot.item.text;
     const members = nativeMembers(item);
@@ -239,7 +256,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     switch (wireName(response.status) ?? status) {
       case 'completed':
         this.#finishItems(response, false);
-        return this.#isPaused() ? this.#writer.stopEarly('paused') : this.#writer.complete();
+        return this.#isPaused() ? this.#writer.stopEarly('paused') : this.#writer.complete(inputChanges(response));
       case 'incomplete':
         this.#finishItems(response, true);
         return this.#writer.stopEarly(
@@ -303,6 +320,10 @@ function unsupportedCall(type: unknown): string {
   return `The model made a call of the type "${String(type)}", which its client must execute and Toolscript does not know, so nothing ran. Do not offer this tool to the model.`;
 }
 
+function unsupportedResult(type: unknown): string {
+  return `The answer contains an item of the type "${String(type)}": the result of a call that only its client makes. The item is not sent back.`;
+}
+
 /** The statuses of a response that contains no more items yet. */
 const UNFINISHED: readonly unknown[] = ['queued', 'in_progress'];
 
@@ -325,6 +346,11 @@ function itemCorrections(slot: Slot, item: Members): Members {
     default:
       return lateNames(slot, item);
   }
+}
+
+/** The parts of the request that the service left out, such as the reasoning of another model. */
+function inputChanges({ input_transformations }: Members): Members {
+  return wireList(input_transformations).length === 0 ? {} : { input_transformations };
 }
 
 function responseNames(response: Members): Members {

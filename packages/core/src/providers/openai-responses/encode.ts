@@ -10,9 +10,19 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { dataUrl, isDirect, isForCode, nonNull, offersCode, modelTemperature, type Prompt } from '../prompt.js';
+import {
+  answerFormat,
+  dataUrl,
+  isDirect,
+  isForCode,
+  marksSystem,
+  nonNull,
+  offersCode,
+  modelTemperature,
+  type Prompt,
+} from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, wireList, wireName, objectJson, wireText } from '../wire-values.js';
+import { isMembers, wireList, wireMembers, wireName, without, objectJson, wireText } from '../wire-values.js';
 import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 
 /**
@@ -29,9 +39,11 @@ export interface ResponsesBody {
   max_output_tokens?: number | undefined;
   temperature?: number | undefined;
   reasoning?: { effort: ReasoningEffort; summary?: ReasoningSummary | undefined } | undefined;
+  text?: { format: { type: 'json_schema'; name: string; schema: Record<string, unknown>; strict: true } } | undefined;
   include?: 'reasoning.encrypted_content'[] | undefined;
   prompt_cache_key?: string | undefined;
   store: boolean;
+  background?: true | undefined;
   stream: true;
 }
 
@@ -51,17 +63,25 @@ type InputMessage = { type: 'message' } & (
   | { role: 'developer'; content: InputText[] }
 );
 
-type InputPart = InputText | InputImage;
+type InputPart = InputText | InputImage | InputFile;
 
 interface InputText {
   type: 'input_text';
   text: string;
+  /** Marks the end of a prefix that the service caches. */
+  prompt_cache_breakpoint?: { mode: 'explicit' } | undefined;
 }
 
 interface InputImage {
   type: 'input_image';
   image_url: string;
   detail: 'auto';
+}
+
+interface InputFile {
+  type: 'input_file';
+  filename: string;
+  file_data: string;
 }
 
 interface OutputMessage {
@@ -90,6 +110,12 @@ interface Reasoning {
 }
 
 type Caller = { type: 'direct' } | { type: 'program'; caller_id: string };
+
+interface Grammar {
+  type: 'grammar';
+  syntax: 'lark' | 'regex';
+  definition: string;
+}
 
 interface FunctionCall {
   type: 'function_call';
@@ -141,7 +167,7 @@ type ResponsesTool =
       allowed_callers?: ('direct' | 'programmatic')[] | undefined;
       output_schema?: Record<string, unknown> | undefined;
     }
-  | { type: 'custom'; name: string; description: string }
+  | { type: 'custom'; name: string; description: string; format?: Grammar | undefined }
   /** Source: https://developers.openai.com/api/docs/guides/tools-programmatic-tool-calling */
   | { type: 'programmatic_tool_calling' };
 
@@ -157,20 +183,37 @@ export interface ResponsesSettings {
    * without ids, because the service would look up each id and expect the stored item and its neighbors.
    */
   store?: boolean | undefined;
+  /**
+   * Whether the service continues an answer whose connection was lost, so that the rest is read later. The service then
+   * stores the answers. Default false.
+   */
+  background?: boolean | undefined;
+  /**
+   * Whether the system text, as the first message, marks the end of a cached prefix, which all threads with the same
+   * beginning share. Default: true at api.openai.com, for models that have such marks.
+   */
+  cacheBreakpoints?: boolean | undefined;
 }
 
 export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
-  const { store = false, encryptedReasoning = !neverReasons(prompt.model) } = settings;
+  const store = storesAnswers(settings);
+  const { background = false, encryptedReasoning = !neverReasons(prompt.model) } = settings;
+  const isMarked = marksSystem(prompt, settings.cacheBreakpoints);
   return {
     model: prompt.model,
-    ...nonNull({ instructions: prompt.system }),
-    input: prompt.turns.flatMap((turn) => turnInput(turn, { stored: store, model: prompt.model })),
+    ...(isMarked ? {} : nonNull({ instructions: prompt.system })),
+    input: [
+      ...(isMarked ? [markedSystem(prompt.system!)] : []),
+      ...prompt.turns.flatMap((turn) => turnInput(turn, { stored: store, model: prompt.model })),
+    ],
     ...responsesTools(prompt),
     ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: modelTemperature(prompt) }),
     ...reasoningSettings(prompt, settings),
+    ...textFormat(prompt),
     ...(encryptedReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     store,
+    ...(background ? { background } : {}),
     stream: true,
   };
 }
@@ -182,6 +225,18 @@ function reasoningSettings(
   if (effort === undefined || neverReasons(model)) return {};
   const nearest = nearestEffort(factsOf(model), effort);
   return { reasoning: { effort: nearest, ...(nearest === 'none' || summary === 'none' ? {} : { summary }) } };
+}
+
+function markedSystem(text: string): InputMessage {
+  const content = [{ type: 'input_text', text, prompt_cache_breakpoint: { mode: 'explicit' } }] as const;
+  return { type: 'message', role: 'developer', content: [...content] };
+}
+
+function textFormat(prompt: Prompt): Pick<ResponsesBody, 'text'> {
+  const schema = answerFormat('openai-responses', prompt);
+  return schema === undefined
+    ? {}
+    : { text: { format: { type: 'json_schema', name: 'answer', schema: { ...schema }, strict: true } } };
 }
 
 function responsesTools({
@@ -205,7 +260,8 @@ function responsesTools({
 
 function responsesTool(tool: ModelTool): ResponsesTool {
   const { name, description } = tool;
-  if (tool.type === 'custom') return { type: 'custom', name, description };
+  if (tool.type === 'custom')
+    return { type: 'custom', name, description, ...(tool.grammar && { format: { type: 'grammar', ...tool.grammar } }) };
   return {
     type: 'function',
     name,
@@ -227,15 +283,20 @@ interface InputOptions {
   readonly stored: boolean;
 }
 
+/** Whether the service stores answers: it must store those that it continues in the background. */
+export function storesAnswers({ store = false, background = false }: ResponsesSettings = {}): boolean {
+  return store || background;
+}
+
 function turnInput(turn: Turn, options: InputOptions): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
-      return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
+      return [userMessage([{ type: 'text', text: turn.text }, ...turn.attached])];
     case 'system':
       return [
         { type: 'message', role: 'developer', content: [{ type: 'input_text', text: turn.text }] },
-        // In this format, only a user's message can contain images.
-        ...(turn.images.length === 0 ? [] : [userMessage(turn.images)]),
+        // In this format, only a user's message can contain images and files.
+        ...(turn.attached.length === 0 ? [] : [userMessage(turn.attached)]),
       ];
     case 'late_result':
       return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
@@ -260,6 +321,7 @@ function userMessage(parts: readonly ModelPart[]): InputMessage {
 
 function inputPart(part: ModelPart): InputPart {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
+  if (part.type === 'file') return { type: 'input_file', filename: part.name, file_data: dataUrl(part) };
   return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
 }
 
@@ -272,7 +334,7 @@ function answerPartInput(part: AnswerPart, options: InputOptions): ResponsesInpu
     case 'reasoning':
       return reasoningInput(part.item, { ...options, stored: isStored(part.item) });
     case 'hosted':
-      return isNativeTo('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
+      return isNativeTo('openai-responses', part.item) ? [sentBack(part.item.native)] : [];
     case 'call':
       return [responsesCall(part.call, part.call.item !== undefined && isStored(part.call.item))];
   }
@@ -308,7 +370,7 @@ function reasoningInput(
   { stored, model }: InputOptions,
 ): ResponsesInput[] {
   if (!isNativeTo('openai-responses', item)) return [];
-  if (isMembers(item.native)) return [item.native as OpaqueItem];
+  if (isMembers(item.native)) return [sentBack(item.native)];
   // A service that stores answers expects the neighbors of each item.
   if (!stored && isOfOtherModel(item, model)) return [];
   const content = wireList(item.content_parts) as NonNullable<Reasoning['content']>;
@@ -323,6 +385,20 @@ function reasoningInput(
       ...nonNull({ encrypted_content: encrypted }),
     },
   ];
+}
+
+/**
+ * The wire's item as a request takes it: who created it is a member of answers alone, and tools come from the developer.
+ * Source: `ResponseOutputItem` and `ResponseInputItem` of `openai` 7.59.0.
+ */
+function sentBack(native: unknown): OpaqueItem {
+  const item = without(wireMembers(native), 'created_by');
+  if (item.type === 'additional_tools') return { ...item, role: 'developer' } as OpaqueItem;
+  if (item.type !== 'shell_call_output') return item as OpaqueItem;
+  return {
+    ...item,
+    output: wireList(item.output).map((part) => without(wireMembers(part), 'created_by')),
+  } as OpaqueItem;
 }
 
 function responsesCall(call: Call, stored: boolean): FunctionCall | CustomToolCall {

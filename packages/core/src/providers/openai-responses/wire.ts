@@ -65,6 +65,20 @@ export function knownItem(item: Members): Members {
   };
 }
 
+/** The results that the service itself makes. */
+const HOSTED_RESULTS: readonly unknown[] = ['program_output', 'shell_call_output', 'tool_search_output'];
+
+/** Whether the item is the result of a call that a client executes: the client has made its own. */
+export function isClientResult({ type }: Members): boolean {
+  const isResult = type === 'mcp_approval_response' || wireText(type)?.endsWith('_output') === true;
+  return isResult && !HOSTED_RESULTS.includes(type);
+}
+
+/** Whether the event has content that Toolscript does not read, and that no item repeats at its end. */
+export function isUnreadContent(type: string): boolean {
+  return type === 'response.audio.delta' || type === 'response.audio.transcript.delta';
+}
+
 export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_output' | 'opaque';
 
 export function wireItemKind(item: Members): WireItemKind {

@@ -47,13 +47,13 @@ export class Judge {
   }
 
   /** Starts an answer. The returned function marks it as fully delivered. */
-  answering(request: SeenRequest, { parts }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
+  answering(request: SeenRequest, { parts, isBackground }: PlannedAnswer, echo: readonly SpokenPart[]): () => void {
     const { messages } = request;
     const prefix = prefixHashes(request).at(-1)!;
     for (const part of echo) if (part.type === 'reasoning') this.#prefixes.set(part.blob, prefix);
     const given: LastAnswer = { messages, echo: withoutLooseReasoning(echo), whole: false };
     this.#lastAnswer = given;
-    const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
+    const isWhole = !parts.some(({ type }) => (type === 'cut' && !isBackground) || type === 'error');
     return () => {
       given.whole = isWhole;
     };

@@ -1,5 +1,5 @@
 import { factsOf } from '../../protocol/known-models.js';
-import type { ModelFacts } from '../../protocol/model-families.js';
+import type { FileKind, ModelFacts } from '../../protocol/model-families.js';
 import type { ProviderApi } from '../answer-writer.js';
 import { wireList, wireMembers, type Members } from '../wire-values.js';
 import { Violation } from './seen-request.js';
@@ -23,7 +23,14 @@ export function checkModel(api: ProviderApi, body: Members): void {
   const effort =
     body.reasoning_effort ?? wireMembers(body.reasoning).effort ?? wireMembers(body.output_config).effort ?? undefined;
   const asked: Asked = { api, model, body, effort, facts: factsOf(model) };
-  for (const problem of [effortProblem, temperatureProblem, choiceProblem, chatToolProblem, thinkingProblem]) {
+  for (const problem of [
+    effortProblem,
+    temperatureProblem,
+    choiceProblem,
+    chatToolProblem,
+    thinkingProblem,
+    fileProblem,
+  ]) {
     const found = problem(asked);
     if (found !== undefined) throw new Violation(found);
   }
@@ -62,6 +69,25 @@ function chatToolProblem({ api, model, body, effort, facts: { chatTools = 'alway
   return chatTools === 'without-reasoning' && effort === 'none'
     ? undefined
     : `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`;
+}
+
+/** The parts of messages that are files, by their types. */
+const FILE_PARTS: Readonly<Record<string, FileKind>> = {
+  input_file: 'pdf',
+  file: 'pdf',
+  document: 'pdf',
+  input_audio: 'audio',
+};
+
+function fileProblem({ model, body, facts: { files } }: Asked): string | undefined {
+  if (files === undefined) return undefined;
+  const parts = [...wireList(body.input), ...wireList(body.messages)].flatMap((one) =>
+    wireList(wireMembers(one).content),
+  );
+  const refused = parts
+    .map((part) => String(wireMembers(part).type))
+    .find((type) => Object.hasOwn(FILE_PARTS, type) && !files.includes(FILE_PARTS[type]!));
+  return refused && `Invalid content: the type '${refused}' is not supported with the model '${model}'.`;
 }
 
 function thinkingProblem({ api, model, body, effort, facts }: Asked): string | undefined {

@@ -14,6 +14,8 @@ export interface PlannedAnswer {
   /** Whether reasoning is sent in a form that can be sent back. */
   readonly sealsReasoning: boolean;
   readonly deltaLength: number;
+  /** Whether the answer continues after a cut. */
+  readonly isBackground: boolean;
 }
 
 /** Text to send, or a pause in ms. */
@@ -63,6 +65,7 @@ export function planAnswer(
     },
     sealsReasoning: request.sealsReasoning,
     deltaLength,
+    isBackground: request.isBackground === true,
   };
 }
 
@@ -94,7 +97,8 @@ class Planner {
   /** True after a stop sequence, an error or a broken connection: no more text is sent. */
   get isStopped(): boolean {
     const last = this.parts.at(-1)?.type;
-    return this.stopSequence !== undefined || last === 'cut' || last === 'error';
+    const isCut = last === 'cut' && this.#request.isBackground !== true;
+    return this.stopSequence !== undefined || isCut || last === 'error';
   }
 
   add(part: ScenarioPart): void {

@@ -2,11 +2,29 @@ import { z } from 'zod';
 import { CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
+/** A text at the end of a cached prefix. */
+const MarkedText = z.strictObject({
+  type: z.literal('text'),
+  text: z.string(),
+  prompt_cache_breakpoint: z.strictObject({ mode: z.literal('explicit') }),
+});
+
 const Part = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
     type: z.literal('image_url'),
     image_url: z.strictObject({ url: z.string().startsWith('data:image/'), detail: z.string().optional() }),
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    file: z.strictObject({
+      filename: z.string().min(1),
+      file_data: z.string().startsWith('data:application/pdf;base64,'),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('input_audio'),
+    input_audio: z.strictObject({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
   }),
 ]);
 
@@ -18,7 +36,10 @@ const Call = z.strictObject({
 });
 
 const Message = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.enum(['system', 'developer']), content: z.string() }),
+  z.strictObject({
+    role: z.enum(['system', 'developer']),
+    content: z.union([z.string(), z.tuple([MarkedText])]),
+  }),
   z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(Part).min(1)]) }),
   z.strictObject({
     role: z.literal('assistant'),
@@ -60,7 +81,14 @@ const Body = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   reasoning_effort: z.string().optional(),
   stop: z.union([z.string(), z.array(z.string()).max(4)]).optional(),
+  response_format: z
+    .strictObject({
+      type: z.literal('json_schema'),
+      json_schema: z.strictObject({ name: Name, schema: JsonSchemaObject, strict: z.boolean().optional() }),
+    })
+    .optional(),
   prompt_cache_key: z.string().optional(),
+  service_tier: z.string().optional(),
   stream: z.literal(true),
   stream_options: z.strictObject({ include_usage: z.boolean() }).optional(),
 });

@@ -23,6 +23,17 @@ const Image = z.strictObject({
   ...mark,
 });
 
+const Document = z.strictObject({
+  type: z.literal('document'),
+  source: z.strictObject({
+    type: z.literal('base64'),
+    media_type: z.literal('application/pdf'),
+    data: z.string().min(1),
+  }),
+  title: z.string().optional(),
+  ...mark,
+});
+
 const ToolResult = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: CallId,
@@ -71,7 +82,7 @@ function isOwnBlock(block: AnswerBlock | HostedBlock): block is AnswerBlock {
   return AnswerBlock.safeParse(block).success;
 }
 
-const UserBlock = z.discriminatedUnion('type', [Text, Image, Result]);
+const UserBlock = z.discriminatedUnion('type', [Text, Image, Document, Result]);
 
 const Message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: z.union([Visible, z.array(UserBlock).min(1)]) }),
@@ -96,10 +107,12 @@ const Body = z.strictObject({
     .union([
       z.strictObject({ type: z.enum(['auto', 'any']), disable_parallel_tool_use: z.boolean().optional() }),
       z.strictObject({ type: z.literal('tool'), name: Name, disable_parallel_tool_use: z.boolean().optional() }),
+      z.strictObject({ type: z.literal('none') }),
     ])
     .optional(),
   temperature: z.number().min(0).max(1).optional(),
   stop_sequences: z.array(z.string()).optional(),
+  service_tier: z.string().optional(),
   thinking: z
     .union([
       z.strictObject({ type: z.enum(['disabled', 'between_tools']) }),
@@ -111,7 +124,12 @@ const Body = z.strictObject({
       }),
     ])
     .optional(),
-  output_config: z.strictObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() }).optional(),
+  output_config: z
+    .strictObject({
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional(),
+      format: z.strictObject({ type: z.literal('json_schema'), schema: JsonSchemaObject }).optional(),
+    })
+    .optional(),
   stream: z.literal(true),
 });
 

@@ -2,12 +2,20 @@ import { z } from 'zod';
 import { CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
+/** The mark at the end of a cached prefix. */
+const breakpoint = { prompt_cache_breakpoint: z.strictObject({ mode: z.literal('explicit') }).optional() };
+
 const InputPart = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('input_text'), text: z.string() }),
+  z.strictObject({ type: z.literal('input_text'), text: z.string(), ...breakpoint }),
   z.strictObject({
     type: z.literal('input_image'),
     image_url: z.string().startsWith('data:image/'),
     detail: z.enum(['auto', 'low', 'high']).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('input_file'),
+    filename: z.string().min(1),
+    file_data: z.string().startsWith('data:application/pdf;base64,'),
   }),
 ]);
 
@@ -94,6 +102,16 @@ const Body = z.strictObject({
   max_output_tokens: z.number().int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
   reasoning: z.strictObject({ effort: z.string().optional(), summary: z.string().optional() }).optional(),
+  text: z
+    .strictObject({
+      format: z.strictObject({
+        type: z.literal('json_schema'),
+        name: Name,
+        schema: JsonSchemaObject,
+        strict: z.boolean().optional(),
+      }),
+    })
+    .optional(),
   include: z.array(z.string()).optional(),
   prompt_cache_key: z.string().optional(),
   tool_choice: z
@@ -101,6 +119,8 @@ const Body = z.strictObject({
     .optional(),
   parallel_tool_calls: z.boolean().optional(),
   store: z.boolean().optional(),
+  service_tier: z.string().optional(),
+  background: z.boolean().optional(),
   stream: z.literal(true),
 });
 
@@ -117,6 +137,7 @@ export function readResponses(value: unknown): SeenRequest {
     stopSequences: [],
     messages: input.map(seenItem),
     sealsReasoning: body.include?.includes('reasoning.encrypted_content') === true,
+    isBackground: body.background,
     text: JSON.stringify(value),
   };
 }

@@ -31,7 +31,10 @@ const RefusalPart = z.strictObject({ type: z.literal('refusal'), text: z.string(
 /** A pause. It does not split the texts before and after it. */
 const WaitPart = z.strictObject({ type: z.literal('wait'), ms: z.number().int().min(0) });
 
-/** The connection breaks. Later parts are not sent. */
+/**
+ * The connection breaks. Later parts are not sent, except of a background answer of Responses: its reader gets them when
+ * the reader resumes the stream.
+ */
 const CutPart = z.strictObject({ type: z.literal('cut') });
 
 /** An error event within the answer. Later parts are not sent. */

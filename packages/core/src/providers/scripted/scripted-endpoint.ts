@@ -59,7 +59,10 @@ function apiAt(path: string): ProviderApi | undefined {
 }
 
 export interface EndpointRequest {
+  /** Default: POST. */
+  readonly method?: string | undefined;
   readonly path: string;
+  readonly query?: string | undefined;
   /** The headers, with their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
@@ -94,6 +97,8 @@ export class ScriptedEndpoint {
   readonly requests: unknown[] = [];
   readonly #scenario: ParsedScenario;
   readonly #judge = new Judge();
+  /** The background answers, by id. */
+  readonly #background = new Map<string, Extract<EndpointReply, { type: 'stream' }>>();
   #turns = 0;
   #replies = 0;
 
@@ -109,6 +114,8 @@ export class ScriptedEndpoint {
 
   reply(request: EndpointRequest): EndpointReply {
     this.#replies += 1;
+    const background = this.#background.get(request.path);
+    if (request.method === 'GET' && background !== undefined) return restOf(background, request.query);
     const api = apiAt(request.path);
     if (api === undefined)
       return this.#error(
@@ -186,7 +193,9 @@ export class ScriptedEndpoint {
     const side = SIDES[api];
     const answer = planAnswer(turn, request, this.#turns, this.#scenario);
     const heard = judge.answering(request, answer, side.echo(answer));
-    return { type: 'stream', frames: side.write(answer), requestId: this.#requestId(), heard };
+    const reply = { type: 'stream', frames: side.write(answer), requestId: this.#requestId(), heard } as const;
+    if (answer.isBackground) this.#background.set(`${side.path}/resp_${answer.id}`, reply);
+    return reply;
   }
 
   #error(
@@ -202,4 +211,13 @@ export class ScriptedEndpoint {
   #requestId(): string {
     return `req_scripted_${this.#replies}`;
   }
+}
+
+/** The frames after the event that `starting_after` of the query names. */
+function restOf(reply: Extract<EndpointReply, { type: 'stream' }>, query = ''): EndpointReply {
+  const after = Number(new URLSearchParams(query).get('starting_after') ?? -1);
+  const next = reply.frames.findIndex(
+    (frame) => frame.type === 'event' && Number(wireMembers(frame.data).sequence_number) > after,
+  );
+  return { ...reply, frames: next === -1 ? [] : reply.frames.slice(next) };
 }

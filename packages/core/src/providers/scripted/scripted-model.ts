@@ -47,13 +47,11 @@ export function scriptedModel(scenario: Scenario, options: ScriptedModelOptions 
 }
 
 function endpointFetch(endpoint: ScriptedEndpoint): Fetch {
-  return async (url, { headers, body, signal }) => {
+  return async (url, { method, headers, body, signal }) => {
     const named = Object.fromEntries(new Headers(headers));
     const text = typeof body === 'string' ? body : '';
-    return replyResponse(
-      endpoint.reply({ path: new URL(url).pathname, headers: named, body: text }),
-      signal ?? undefined,
-    );
+    const { pathname: path, search: query } = new URL(url);
+    return replyResponse(endpoint.reply({ method, path, query, headers: named, body: text }), signal ?? undefined);
   };
 }
 

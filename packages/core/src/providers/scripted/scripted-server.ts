@@ -71,9 +71,12 @@ async function serve(
 ): Promise<void> {
   const body = await requestBody(request);
   const headers = request.headers as Record<string, string | undefined>;
-  const [path = ''] = (request.url ?? '').split('?');
+  const [path = '', query] = (request.url ?? '').split('?');
+  const { method } = request;
   const reply =
-    body === undefined ? endpoint.refuseBody({ path }, MAX_BODY_BYTES) : endpoint.reply({ path, headers, body });
+    body === undefined
+      ? endpoint.refuseBody({ path }, MAX_BODY_BYTES)
+      : endpoint.reply({ method, path, query, headers, body });
   await send(reply, response, closing);
 }
 

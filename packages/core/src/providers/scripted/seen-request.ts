@@ -11,6 +11,8 @@ export interface SeenRequest {
   readonly messages: readonly SeenMessage[];
   /** Whether the request asks for reasoning that can be sent back. */
   readonly sealsReasoning: boolean;
+  /** Whether the answer continues after its connection was lost. */
+  readonly isBackground?: boolean | undefined;
   /** The whole text, used to count tokens. */
   readonly text: string;
 }

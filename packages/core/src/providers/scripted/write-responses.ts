@@ -108,7 +108,7 @@ class ResponsesAnswer {
         return true;
       case 'cut':
         this.#frames.push({ type: 'cut' });
-        return false;
+        return this.#answer.isBackground;
       case 'error':
         this.#event('response.failed', {
           response: this.#response('failed', { code: part.code, message: part.message }),

@@ -15,13 +15,11 @@ interface KeyedRequest {
 /**
  * @throws ToolscriptUsageError unless the URL is absolute, starts with http: or https:, and contains no credentials.
  */
-export function endpointUrl(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
+export function endpointUrl(baseUrl: string, query: Readonly<Record<string, string>> = {}): URL {
   if (!URL.canParse(baseUrl)) throw new ToolscriptUsageError('BASE_URL_NOT_ABSOLUTE');
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new ToolscriptUsageError('BASE_URL_NOT_HTTP');
   if (url.username !== '' || url.password !== '') throw new ToolscriptUsageError('BASE_URL_WITH_PASSWORD');
-  const base = url.pathname.replace(/(?<!\/)\/+$/u, '');
-  url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }

@@ -1,6 +1,6 @@
 import { wireFailure, isMembers, wireMembers, type Members } from '../wire-values.js';
 import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
-import type { Defined } from '../../protocol/json.js';
+import { messageJson, type Defined } from '../../protocol/json.js';
 import type { Clock } from './clock.js';
 
 /** The failure of a request, as `response_error` reports it. */
@@ -18,7 +18,7 @@ export interface RequestFailure {
 const EXCERPT_LENGTH = 500;
 
 /** Codes of failures that last until the account is paid: they are not retried, whatever the HTTP status is. */
-const HOPELESS_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
+export const QUOTA_CODES: readonly string[] = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
 
 /** Codes of failures that a retry may resolve: codes of providers, and codes of this package. */
 const PASSING_CODES = [
@@ -52,7 +52,7 @@ export function failureOfAnswer(
   }: { status: number; requestId?: string | undefined; retryAfterMs?: number | undefined },
 ): RequestFailure {
   const named = wireMembers(native);
-  const isHopeless = [code, named.type, named.code].some((name) => HOPELESS_CODES.includes(String(name)));
+  const isHopeless = [code, named.type, named.code].some((name) => QUOTA_CODES.includes(String(name)));
   return {
     code,
     message,
@@ -83,7 +83,7 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
   const said = saidIn(text);
   const should = headers.get('x-should-retry');
   const retryable =
-    should === 'true' || (should !== 'false' && isRetryableStatus(status) && !HOPELESS_CODES.includes(said.code));
+    should === 'true' || (should !== 'false' && isRetryableStatus(status) && !QUOTA_CODES.includes(said.code));
   return {
     code: said.code,
     message: `${status}: ${said.message === '' ? response.statusText || 'The provider gave no reason.' : said.message}`,
@@ -95,15 +95,12 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
 }
 
 function saidIn(text: string): { code: string; message: string; native?: Members | undefined } {
-  try {
-    const body: unknown = JSON.parse(text);
-    // Some servers send a list that contains the error object.
-    const value = Array.isArray(body) ? (body as unknown[])[0] : body;
-    const { error } = wireMembers(value);
-    if (isMembers(value)) return wireFailure(error ?? value);
-  } catch {
-    // The body is not JSON: a proxy's HTML page, for example.
-  }
+  const body = messageJson(text);
+  // Some servers send a list that contains the error object.
+  const value = Array.isArray(body) ? (body as unknown[])[0] : body;
+  const { error } = wireMembers(value);
+  if (isMembers(value)) return wireFailure(error ?? value);
+  // The body is not JSON: a proxy's HTML page, for example.
   const shown = text.trim();
   const message = shown.length > EXCERPT_LENGTH ? `${shown.slice(0, EXCERPT_LENGTH)}…` : shown;
   return { code: 'ProviderError', message };
@@ -131,6 +128,8 @@ const OPTIONAL_MEMBERS = [
   'reasoning_effort',
   'thinking',
   'output_config',
+  'response_format',
+  'text',
   'tool_choice',
   'parallel_tool_calls',
   'stop',

@@ -18,7 +18,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface PostRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  /** Undefined: the request is a GET. */
+  body: string | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -88,7 +89,8 @@ async function awaitHead(
     connection.abort();
   });
   try {
-    const init: RequestInit = { method: 'POST', headers, body, redirect: 'manual', signal: connection.signal };
+    const content = body === undefined ? { method: 'GET' } : { method: 'POST', body };
+    const init: RequestInit = { ...content, headers, redirect: 'manual', signal: connection.signal };
     return { type: 'response', response: await fetch(url, init) };
   } catch (error) {
     if (signal?.aborted === true) return { type: 'aborted' };

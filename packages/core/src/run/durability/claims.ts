@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  StoreUnavailableError,
   interruptedByStore,
   scriptFailure,
   type Claim,
@@ -34,7 +35,9 @@ function heldBy(owner: string): string {
   return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}. Wait until the script has ended.`;
 }
 
-export function damagedBy({ message }: JournalDamage): string {
+export function damagedBy({ message, foreignKey }: JournalDamage): string {
+  if (foreignKey !== undefined)
+    return `This script cannot be continued here: ${message}. Continue the script in a process that has the key.`;
   return `The stored data of this script is damaged: ${message}. The script cannot be resumed, because a call could run twice. Inspect the script, or delete it.`;
 }
 
@@ -164,20 +167,17 @@ export async function claimScript(
 
 /**
  * Claims a script without stored lines. The script's process, if alive, can then store nothing of the script and make
- * no call with effects. Returns false if the script has stored lines, if another process was faster, or if the store
- * fails.
+ * no call with effects. Returns false if the script has stored lines, or if a living process holds it. Rejects with a
+ * `StoreUnavailableError` if the store fails: whether the script has had effects is then unknown, and can be asked
+ * again.
  */
 export async function claimUnstoredScript(services: DurabilityServices, scriptId: string): Promise<boolean> {
-  const { store, holder } = requireKeeping(services, 'abandon').leases;
+  const { leases } = requireKeeping(services, 'abandon');
   try {
-    const status = { state: 'ended', threadId: '' } as const;
-    const taken = await store.claim.take(scriptId, 0, { ...holder, status });
-    if (taken === undefined) return false;
-    await store.claim.release(scriptId, taken.epoch);
-    return taken.lines.length === 0 && taken.damage === undefined;
+    return await leases.abandon(scriptId);
   } catch (error) {
-    reportInternalError(services, scriptId, storeFailure(error));
-    return false;
+    // defence: failures-of-a-store-end-no-script
+    throw new StoreUnavailableError(storeFailure(error));
   }
 }
 

@@ -65,7 +65,7 @@ export interface EndedLine {
 /** The outcome of a script without what other lines store: its plan, and the results of its operations. */
 export type StoredOutcome = Pick<
   Outcome,
-  'value' | 'error' | 'output' | 'logs' | 'operations' | 'diagnostics' | 'metadata'
+  'value' | 'error' | 'output' | 'logs' | 'operations' | 'diagnostics' | 'metadata' | 'heap' | 'scope'
 >;
 
 export interface StartedLine {
@@ -263,8 +263,11 @@ export function storedOutcome({
   operations,
   diagnostics,
   metadata,
+  heap,
+  scope,
 }: Outcome): StoredOutcome {
-  return { value, error, output, logs, operations: operations.map(withoutResult), diagnostics, metadata };
+  const stored = { value, error, output, logs, diagnostics, metadata, heap, scope };
+  return { ...stored, operations: operations.map(withoutResult) };
 }
 
 /** Returns the outcome of an ended script; undefined if its journal does not contain the outcome. */

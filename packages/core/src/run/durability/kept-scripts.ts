@@ -133,6 +133,8 @@ export interface PruneOptions {
    * The time in ms without a decision or a resume after which a script that has not ended is deleted. Default: never.
    */
   waitingAfterMs?: number | undefined;
+  /** The time in ms after which a heap that belongs to no conversation is deleted. Default: 30 days. */
+  heapsAfterMs?: number | undefined;
   /** The current time, in ms since 1970. Default: the system time. */
   nowMs?: number | undefined;
 }
@@ -154,8 +156,14 @@ const PAGE = 100;
  */
 export async function pruneScripts(
   store: HarnessStore,
-  { endedAfterMs = 7 * DAY_MS, waitingAfterMs = Number.POSITIVE_INFINITY, nowMs = Date.now() }: PruneOptions = {},
+  options: PruneOptions = {},
 ): Promise<{ scripts: string[]; images: string[] }> {
+  const {
+    endedAfterMs = 7 * DAY_MS,
+    waitingAfterMs = Infinity,
+    heapsAfterMs = 30 * DAY_MS,
+    nowMs = Date.now(),
+  } = options;
   // A script that is being suspended at this moment may lose its image. The script is then replayed from its tape.
   const images = new Set(await store.images.list());
   const scripts = [
@@ -164,6 +172,8 @@ export async function pruneScripts(
     ...(await deleteOlder(store, 'interrupted', nowMs - waitingAfterMs)),
   ];
   await removeNeededImages(store, images);
+  await store.heaps?.collect({ before: nowMs - heapsAfterMs });
+  for (const name of (await store.heaps?.images()) ?? []) images.delete(name);
   for (const name of images) await store.images.delete(name);
   return { scripts, images: [...images] };
 }

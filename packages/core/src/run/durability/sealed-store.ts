@@ -4,10 +4,12 @@ import type {
   HarnessStore,
   ImageStore,
   JournalContent,
+  JournalDamage,
   JournalStore,
   TakeOptions,
   ClaimedJournal,
 } from '../../protocol/index.js';
+import { SealedHeaps } from './sealed-heaps.js';
 import type { SuspensionSeal } from './suspension-envelope.js';
 
 /*
@@ -17,6 +19,9 @@ import type { SuspensionSeal } from './suspension-envelope.js';
  *
  *     {"t":"intent",…,"epoch":1,"mac":"…"}
  *
+ * The first line that a holder writes also names the key, so that a missing key does not look like a changed line:
+ * `,"sealedBy":"ID"` before the epoch.
+ *
  * So a program without the key can only remove lines at the end, which is the journal of an interrupted script.
  */
 
@@ -24,8 +29,9 @@ const END = /,"epoch":\d+,"mac":"(?<mac>[\w-]{43})"\}$/u;
 /** The length of `,"mac":"…"}`. */
 const MAC_LENGTH = 53;
 
-const CHANGED =
-  'a line was changed without the suspension key, or the script was written with another suspension key, which opens it';
+const SEALED_BY = /,"sealedBy":"(?<key>[\da-f]{16})","epoch":\d+,"mac":"[\w-]{43}"\}$/u;
+
+const CHANGED = 'a line was changed without the suspension key';
 
 /** The end of a script's journal, to which the next line is chained. */
 interface Head {
@@ -34,6 +40,8 @@ interface Head {
   mac: string | undefined;
   /** Appends that wait until the journal has been read, and the reading. */
   waiting: number;
+  /** Whether a line of this holder names the key. */
+  isNamed: boolean;
   reading: Promise<string> | undefined;
 }
 
@@ -42,7 +50,9 @@ export class SealedStore implements HarnessStore {
   readonly claim: ClaimStore;
   readonly journal: JournalStore;
   readonly images: ImageStore;
+  readonly heaps: HarnessStore['heaps'];
   readonly isFlushed: boolean | undefined;
+  readonly hasRuns: boolean | undefined;
   readonly probe: HarnessStore['probe'];
   readonly #store: HarnessStore;
   readonly #seal: SuspensionSeal;
@@ -54,7 +64,9 @@ export class SealedStore implements HarnessStore {
     this.#store = store;
     this.#seal = seal;
     this.images = store.images;
+    this.heaps = store.heaps && new SealedHeaps(store.heaps, seal);
     this.isFlushed = store.isFlushed;
+    this.hasRuns = store.hasRuns;
     this.probe = store.probe?.bind(store);
     this.claim = {
       current: (scriptId) => claim.current(scriptId),
@@ -90,7 +102,7 @@ export class SealedStore implements HarnessStore {
     if (taken === undefined) return undefined;
     const { epoch, ...read } = taken;
     const { content, mac } = this.#verified(scriptId, read);
-    this.#heads.set(scriptId, { epoch, mac, waiting: 0, reading: undefined });
+    this.#heads.set(scriptId, { epoch, mac, waiting: 0, isNamed: false, reading: undefined });
     if (lines.length > 0 && content === read) await this.#appendClaimed(scriptId, epoch, lines, { status });
     return { epoch, ...content };
   }
@@ -121,7 +133,7 @@ export class SealedStore implements HarnessStore {
   #headOf(scriptId: string, epoch: number): Head {
     const known = this.#heads.get(scriptId);
     if (known?.epoch === epoch) return known;
-    const head = { epoch, mac: undefined, waiting: 0, reading: undefined };
+    const head = { epoch, mac: undefined, waiting: 0, isNamed: false, reading: undefined };
     if (known === undefined) this.#heads.set(scriptId, head);
     return head;
   }
@@ -146,11 +158,14 @@ export class SealedStore implements HarnessStore {
 
   #appendAt(scriptId: string, head: Head, lines: readonly string[], options?: AppendOptions): void | Promise<void> {
     const failed = (error: unknown): never => {
+      head.isNamed = false;
       head.mac = undefined;
       throw error;
     };
     const sealed = lines.map((line) => {
-      const body = `${line.slice(0, -1)},"epoch":${head.epoch}`;
+      const key = head.isNamed ? '' : `,"sealedBy":"${this.#seal.keyIds[0]}"`;
+      head.isNamed = true;
+      const body = `${line.slice(0, -1)}${key},"epoch":${head.epoch}`;
       head.mac = this.#seal.mac(chained(head.mac ?? '', scriptId, body));
       return `${body},"mac":"${head.mac}"}`;
     });
@@ -173,13 +188,20 @@ export class SealedStore implements HarnessStore {
       const mac = END.exec(line)?.groups?.['mac'];
       // defence: journal-lines-are-authenticated
       if (mac === undefined || !this.#seal.isMac(chained(last, scriptId, line.slice(0, -MAC_LENGTH)), mac)) {
-        const damage =
-          content.damage?.isUnflushedTail === false ? content.damage : { message: CHANGED, isUnflushedTail: false };
+        const damage = content.damage?.isUnflushedTail === false ? content.damage : this.#damageAt(line);
         return { content: { ...content, lines: content.lines.slice(0, index), damage }, mac: last };
       }
       last = mac;
     }
     return { content, mac: last };
+  }
+
+  /** The reason why a line is not authentic. A line can be changed to name a key, so the script is refused either way. */
+  #damageAt(line: string): JournalDamage {
+    const key = SEALED_BY.exec(line)?.groups?.['key'];
+    if (key === undefined || this.#seal.keyIds.includes(key)) return { message: CHANGED, isUnflushedTail: false };
+    const message = `it was written with the suspension key ${key}, which this process does not have`;
+    return { message, isUnflushedTail: false, foreignKey: key };
   }
 }
 

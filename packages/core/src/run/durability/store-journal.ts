@@ -1,11 +1,16 @@
 import {
+  present,
   RunInterruption,
   StaleEpochError,
   type AppendOptions,
+  type Claim,
+  type ClaimedJournal,
   type Decision,
+  type JournalContent,
   type Operation,
   type ScriptStatus,
   type Settlement,
+  type TakeOptions,
   type HarnessStore,
 } from '../../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../../calls/session/index.js';
@@ -59,6 +64,11 @@ export class StoreJournal implements ScriptJournal {
   readonly #scriptId: string;
   readonly #about: Omit<StartedLine, 't' | 'start'>;
   readonly #listedAs: ListedAs;
+  /** The claim of the run. */
+  readonly #fence: AppendOptions['fence'];
+  readonly #confirmHeld: RunContext['confirmHeld'];
+  /** The confirmation after the first append. Later appends wait for it, too. */
+  #confirming: Promise<void> | undefined;
   #epoch: number;
   #lines: string[] = [];
   /** The status that the next append stores. Undefined: the stored status stays. */
@@ -81,6 +91,8 @@ export class StoreJournal implements ScriptJournal {
     this.#durability = durability;
     this.#scriptId = scriptId;
     this.#listedAs = listedAs(context);
+    this.#fence = context.fence;
+    this.#confirmHeld = leases.store.hasRuns === true ? undefined : context.confirmHeld;
     const { runId } = this.#listedAs;
     this.#about = { version: JOURNAL_VERSION, atMs: Date.now(), identity, runId, durability, callId };
     this.#epoch = epoch;
@@ -239,11 +251,14 @@ export class StoreJournal implements ScriptJournal {
       written = this.#journal.append(this.#scriptId, this.#epoch, lines, {
         ...options,
         ...(status === undefined ? {} : { status }),
+        // A worker that has lost the run reads no script that the next worker could not find.
+        ...(this.#hasWritten ? {} : present({ fence: this.#fence })),
       });
     } catch (error) {
       this.#failure = { error };
       throw error;
     }
+    written = this.#confirmed(written);
     if (written === undefined) {
       this.#hasWritten = true;
       return;
@@ -260,11 +275,24 @@ export class StoreJournal implements ScriptJournal {
     return this.#appending;
   }
 
+  /**
+   * The next worker claims the run, and then looks for its scripts. This worker stores the script, and then looks for a
+   * newer claim. So the next worker finds the script, or this worker finds the claim and has no effect.
+   */
+  // defence: stored-scripts-confirm-their-run
+  #confirmed(written: void | Promise<void>): void | Promise<void> {
+    if (this.#hasWritten || this.#confirmHeld === undefined) return written;
+    this.#confirming ??= Promise.resolve(written).then(this.#confirmHeld);
+    return Promise.all([written, this.#confirming]).then(() => {});
+  }
+
   async #open(): Promise<void> {
     // defence: events-before-effects
     await this.#flushEvents?.();
     this.#demandStaying();
-    const taken = await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder);
+    const taken =
+      (await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder)) ??
+      (await this.#leases.takeUnstored(this.#scriptId, { state: 'running', ...this.#listedAs }));
     if (taken === undefined)
       throw new Error(
         `Another process has already claimed ${this.#scriptId}. Wait until that process has ended the script.`,
@@ -307,6 +335,9 @@ export class StoreJournal implements ScriptJournal {
   }
 }
 
+/** The owner of the claim of an abandoned script. */
+const ABANDONED = 'abandoned';
+
 export interface Holder {
   /** A name for users to read. */
   readonly owner: string;
@@ -330,6 +361,40 @@ export class Leases {
   constructor(store: HarnessStore, holder: Holder) {
     this.store = store;
     this.holder = holder;
+  }
+
+  /**
+   * Claims a script that was claimed before and has no stored lines: its process died between its claim and its first
+   * line. Resolves with undefined if the script has lines or was abandoned, or if a living process holds it. `status`:
+   * for lists; with it, the store writes a fence, so that a process that was only slow can append nothing.
+   */
+  async takeUnstored(scriptId: string, status: ScriptStatus): Promise<ClaimedJournal | undefined> {
+    const last = await this.store.claim.current(scriptId);
+    // defence: abandoned-scripts-stay-abandoned
+    if (last === undefined || last.owner === ABANDONED) return undefined;
+    return this.#takeUnstored(scriptId, last, { ...this.holder, status });
+  }
+
+  /** Claims a script without stored lines for good: from now on, no process writes its journal. */
+  async abandon(scriptId: string): Promise<boolean> {
+    const { claim } = this.store;
+    const options = { ...this.holder, owner: ABANDONED, status: { state: 'ended', threadId: '' } } as const;
+    const last = await claim.current(scriptId);
+    const taken =
+      last === undefined ? await claim.take(scriptId, 0, options) : await this.#takeUnstored(scriptId, last, options);
+    if (taken === undefined) return false;
+    await claim.release(scriptId, taken.epoch);
+    return isEmpty(taken);
+  }
+
+  async #takeUnstored(scriptId: string, last: Claim, options: TakeOptions): Promise<ClaimedJournal | undefined> {
+    const { claim, journal } = this.store;
+    if (last.isHeld || !isEmpty(await journal.read(scriptId))) return undefined;
+    const taken = await claim.take(scriptId, last.epoch, options);
+    // defence: unstored-scripts-have-no-lines
+    if (taken === undefined || isEmpty(taken)) return taken;
+    await claim.release(scriptId, taken.epoch);
+    return undefined;
   }
 
   hold(scriptId: string, epoch: number, onLost: () => void): void {
@@ -390,4 +455,8 @@ export class Leases {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+}
+
+function isEmpty(content: JournalContent | undefined): boolean {
+  return content === undefined || (content.lines.length === 0 && content.damage === undefined);
 }

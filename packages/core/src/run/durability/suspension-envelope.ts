@@ -1,17 +1,8 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-  type KeyObject,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { ToolscriptUsageError } from '../../protocol/index.js';
+import { LineMac } from './line-mac.js';
 
 /** A secret of at least 32 bytes; text counts as its UTF-8 bytes. */
 export type SuspensionKey = string | Uint8Array;
@@ -52,6 +43,9 @@ export class SealError extends Error {
 }
 
 const MIN_KEY_BYTES = 32;
+const KEY_ID_BYTES = 8;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 /** Higher levels take twice as long and reduce the size by only a tenth more. */
 const DEFLATE_LEVEL = 3;
 /** Maximum bytes of the inflated JSON, far more than any script's results need. */
@@ -61,8 +55,10 @@ interface DerivedKey {
   id: string;
   /** The key for suspensions. */
   secret: Buffer;
-  /** The key for the lines of journals. */
-  lines: KeyObject;
+  /** For the lines of journals. */
+  lines: LineMac;
+  /** The key for heaps. */
+  heaps: Buffer;
 }
 
 /**
@@ -88,24 +84,58 @@ export class SuspensionSeal {
     return this.#derivedKeys;
   }
 
+  /** The ids of the keys. The first one seals. */
+  get keyIds(): readonly string[] {
+    return this.#keys.map(({ id }) => id);
+  }
+
   /** Returns the MAC of a text: 43 characters of base64url. */
   mac(text: string): string {
-    return keyedMac(this.#keys[0]!, text).toString('base64url');
+    return this.#keys[0]!.lines.mac(text);
   }
 
   /** Whether one of the keys made this MAC of the text. */
   isMac(text: string, mac: string): boolean {
-    const given = Buffer.from(mac, 'base64url');
-    return this.#keys.some((key) => {
-      const own = keyedMac(key, text);
+    const given = Buffer.from(mac);
+    return this.#keys.some(({ lines }) => {
+      const own = Buffer.from(lines.mac(text));
       return own.length === given.length && timingSafeEqual(own, given);
     });
+  }
+
+  /** Encrypts a part of a heap. It can be opened only with the same associated data. */
+  sealHeap(bytes: Uint8Array, associated: string): Buffer {
+    const { id, heaps } = this.#keys[0]!;
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', heaps, nonce).setAAD(Buffer.from(associated));
+    return Buffer.concat([Buffer.from(id, 'hex'), nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  /** Decrypts what `sealHeap` returned. Throws a `SealError` if the key is unknown, or the bytes or the data differ. */
+  openHeap(sealed: Uint8Array, associated: string): Buffer {
+    const [idEnd, textAt] = [KEY_ID_BYTES, KEY_ID_BYTES + NONCE_BYTES];
+    if (sealed.length < textAt + TAG_BYTES) throw new SealError('it is truncated. Start a new program');
+    const id = Buffer.from(sealed.subarray(0, idEnd)).toString('hex');
+    const key = this.#keys.find((each) => each.id === id);
+    if (key === undefined)
+      throw new SealError('it was sealed with an unknown key. Use the suspensionKey of the process that stored it');
+    const decipher = createDecipheriv('aes-256-gcm', key.heaps, sealed.subarray(idEnd, textAt), {
+      authTagLength: TAG_BYTES,
+    })
+      .setAAD(Buffer.from(associated))
+      .setAuthTag(sealed.subarray(-TAG_BYTES));
+    try {
+      // defence: sealed-heaps-are-verified
+      return Buffer.concat([decipher.update(sealed.subarray(textAt, -TAG_BYTES)), decipher.final()]);
+    } catch {
+      throw new SealError('it was changed after it was sealed. Start a new program');
+    }
   }
 
   /** Seals a suspension. `bytes` is stored unchanged, `data` as JSON. */
   seal(header: SuspensionHeader, data: unknown, bytes: Uint8Array): string {
     const { id, secret } = this.#keys[0]!;
-    const nonce = randomBytes(12);
+    const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(associatedData(header, id));
     const json = deflateRawSync(JSON.stringify(data), { level: DEFLATE_LEVEL });
     const length = Buffer.alloc(4);
@@ -155,8 +185,8 @@ function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
 }
 
 function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Buffer, sealed: Buffer): Buffer {
-  const TAG_BYTES = 16;
-  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is truncated. Pass its whole text');
+  if (nonce.length !== NONCE_BYTES || sealed.length < TAG_BYTES + 4)
+    throw new SealError('it is truncated. Pass its whole text');
   const decipher = createDecipheriv('aes-256-gcm', secret, nonce, { authTagLength: TAG_BYTES })
     .setAAD(associatedData(header, id))
     .setAuthTag(sealed.subarray(-TAG_BYTES));
@@ -194,10 +224,7 @@ function derive(key: SuspensionKey): DerivedKey {
     throw new ToolscriptUsageError('SUSPENSION_KEY_TOO_SHORT', { bytes: bytes.length, least: MIN_KEY_BYTES });
   const secret = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript suspension 1', 32));
   const id = createHash('sha256').update('toolscript suspension key id').update(secret).digest('hex').slice(0, 16);
-  const lines = createSecretKey(Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript journal 1', 32)));
-  return { id, secret, lines };
-}
-
-function keyedMac({ lines }: DerivedKey, text: string): Buffer {
-  return createHmac('sha256', lines).update(text).digest();
+  const lines = new LineMac(Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript journal 1', 32)));
+  const heaps = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript heap 1', 32));
+  return { id, secret, lines, heaps };
 }

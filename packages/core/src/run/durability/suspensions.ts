@@ -183,7 +183,7 @@ function decisionAnswer(decision: Decision): 'approve' | 'deny' {
 }
 
 /** Stores the engine and the image, so that a later version of Toolscript can still resume the script. */
-async function keepImages(services: DurabilityServices, names: readonly string[]): Promise<void> {
+export async function keepImages(services: DurabilityServices, names: readonly string[]): Promise<void> {
   const { keeping, keepingImages } = services;
   if (keeping === undefined) return;
   const { store } = keeping.leases;

@@ -116,42 +116,12 @@ function sharedPrototypes(intrinsics: readonly object[]): Set<object> {
   return prototypes;
 }
 
-const OFTEN_ASSIGNED: ReadonlySet<string> = new Set([
-  'constructor',
-  'toString',
-  'toLocaleString',
-  'valueOf',
-  'toJSON',
-  'then',
-  'catch',
-  'finally',
-  'next',
-  'return',
-  'throw',
-  'name',
-  'message',
-  'get',
-  'set',
-  'has',
-  'add',
-  'delete',
-  'push',
-  'pop',
-]);
-
 /**
  * Freezing alone would break ordinary code: assigning `error.name` or `counts.constructor` fails when the inherited
  * property is read-only (the "override mistake"). So data properties of shared prototypes become accessors whose
- * setters define an own property on the receiver, as assignment would have done. On the prototypes of Object, Function
- * and the errors, all data properties become accessors; on other prototypes, only those with names that classes and
- * records often use.
+ * setters define an own property on the receiver, as assignment would have done.
  */
 function keepAssignable(prototype: object): void {
-  const isOpen =
-    prototype === Object.prototype ||
-    prototype === Function.prototype ||
-    prototype === Error.prototype ||
-    getPrototypeOf(prototype) === Error.prototype;
   // The functions are nested, so that the accessors of a prototype share one reference to the prototype.
   const makeAccessor = (key: string, { value, enumerable = false }: PropertyDescriptor): void => {
     const accessors = {
@@ -165,7 +135,7 @@ function keepAssignable(prototype: object): void {
     freeze(accessors.set);
   };
   for (const key of ownKeys(prototype)) {
-    if (typeof key === 'symbol' || !(isOpen || OFTEN_ASSIGNED.has(key))) continue;
+    if (typeof key === 'symbol') continue;
     const property = getOwnPropertyDescriptor(prototype, key)!;
     if ('value' in property && property.configurable === true && property.writable === true)
       makeAccessor(key, property);

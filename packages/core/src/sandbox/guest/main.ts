@@ -12,23 +12,26 @@
 //
 // Any line may fail because the heap or the stack is full. No failure may leave a half-done change that a later line
 // relies on: a change that a failure could interrupt is committed last, without allocating.
-import { connectHost, promises, settle } from './bridge/calls.js';
+import { promises, settle } from './bridge/calls.js';
+import { beginCell, finishCell, startCell } from './bridge/cells.js';
 import { catalog } from './bridge/catalog.js';
-import { dateNow, indexOf, slice } from './bridge/captured.js';
+import { dateNow } from './bridge/captured.js';
 import { performance, startClock } from './bridge/clock.js';
-import { readContext, setContext } from './bridge/context.js';
+import { readContext } from './bridge/context.js';
 import { errorClasses } from './bridge/errors.js';
 import { show, showJson } from './bridge/inspect.js';
+import { connectHost, type GuestHost } from './bridge/host.js';
 import { refuseClasses } from './bridge/json.js';
 import { limits } from './bridge/limits.js';
 import { flush } from './bridge/outbox.js';
 import { text, writeLog } from './bridge/output.js';
-import { setPositions } from './bridge/positions.js';
-import { random, seedRandom } from './bridge/random.js';
+import { nextWord, random, seedRandom } from './bridge/random.js';
 import { describeThrown, start } from './bridge/script-end.js';
 import { framesBelow, installStacks } from './bridge/stacks.js';
 import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout, sleep } from './bridge/timers.js';
-import { makeTools, setTools } from './bridge/tools-object.js';
+import { allowTasks, makeTools } from './bridge/tools-object.js';
+import { makeAbortClasses } from './standard-library/abort.js';
+import { makeCrypto } from './standard-library/crypto.js';
 import { makeConsole } from './console/console.js';
 import { lockDown } from './lockdown.js';
 import { defineProperty, freeze, Math, parse } from './primordials.js';
@@ -36,23 +39,28 @@ import { defineMembers, nameMembers } from './standard-library/define.js';
 import installStandardLibrary from './standard-library/install.js';
 
 /** Creates the realm that scripts run in, and returns the functions that the host calls. */
-export default function makeGuest(notifyHost: () => void): object {
-  connectHost(notifyHost);
+export default function makeGuest(host: GuestHost): object {
+  connectHost(host);
   installStandardLibrary();
   installStacks();
+  defineMembers(
+    globalThis,
+    makeAbortClasses((callback, ms) => setTimeout(callback, ms)),
+  );
   refuseClasses([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
   defineMembers(Math, nameMembers({ random }));
   defineMembers(globalThis, {
     ...errorClasses,
     console: makeConsole({ write: writeLog, show, showJson, nowMs: dateNow, framesBelow }),
     performance,
+    crypto: makeCrypto(nextWord),
     catalog,
     ...nameMembers({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask }),
     emit: text,
   });
   lockDown();
   publish();
-  return { begin, start, settle, flush, describeThrown, promises };
+  return { begin, start, settle, flush, describeThrown, promises, startCell, finishCell };
 }
 
 /** Defines the two globals whose content is created on demand. */
@@ -62,16 +70,17 @@ function publish(): void {
   defineProperty(globalThis, 'context', { get: freeze(() => readContext()), ...fixed });
 }
 
-/** Limits, seed, the run's id if the script can start detached tasks, and two texts that are parsed on demand. */
-type Init = [...numbers: FixedNumbers, runId: string | 0, toolsText: string, contextText: string];
+/**
+ * Limits, seed, the run's id if the script can start detached tasks, and the number of the script if it is a cell of a
+ * program.
+ */
+type Init = [...numbers: FixedNumbers, runId: string | 0, cell?: number | undefined];
 type FixedNumbers = [...limits: EightNumbers, ...seed: [number, number, number, number]];
 type EightNumbers = [number, number, number, number, number, number, number, number];
 
-/** Parses only the first line, a list that every script needs. Stores the rest, the positions of the code, as text. */
+/** Reads what every script needs. The guest asks the host for everything else when a script first needs it. */
 function begin(initText: string): void {
-  const listEnd = indexOf(initText, '\n');
-  const init = parse(slice(initText, 0, listEnd)) as Init;
-  setPositions(slice(initText, listEnd + 1));
+  const init = parse(initText) as Init;
   limits.calls = init[0];
   limits.builtinCalls = init[1];
   limits.input = init[2];
@@ -82,6 +91,6 @@ function begin(initText: string): void {
   limits.progress = init[7];
   seedRandom(init[8], init[9], init[10], init[11]);
   startClock();
-  setTools(init[13], init[12] === 0 ? '' : 'task_' + init[12] + '_');
-  setContext(init[14]);
+  if (init[12] !== 0) allowTasks('task_' + init[12] + '_');
+  if (init[13] !== undefined) beginCell(init[13]);
 }

@@ -44,4 +44,4 @@ export const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPr
 export const { create, freeze, keys } = Object;
 export const { isArray } = Array;
 export const { parse, stringify } = globalThis.JSON;
-export const { min, max } = Math;
+export const { floor, min, max } = Math;

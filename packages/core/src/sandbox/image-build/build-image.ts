@@ -85,7 +85,16 @@ async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Arr
 
 const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejection: () => {} };
 
-const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, describeThrown: 0, promises: 0 };
+const emptyEntries: GuestEntries = {
+  begin: 0,
+  start: 0,
+  settle: 0,
+  flush: 0,
+  describeThrown: 0,
+  promises: 0,
+  startCell: 0,
+  finishCell: 0,
+};
 
 /** Boots an engine that only compiles. */
 function bootCompiler(module: WasmModule): Engine {
@@ -110,6 +119,8 @@ function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engin
     flush: entry('flush'),
     describeThrown: entry('describeThrown'),
     promises: entry('promises'),
+    startCell: entry('startCell'),
+    finishCell: entry('finishCell'),
   };
   engine.runJobs(() => {});
   engine.raw.qjs_run_gc();

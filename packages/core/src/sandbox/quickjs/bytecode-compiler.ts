@@ -18,11 +18,14 @@ export class BytecodeCompiler {
     this.#image = image;
   }
 
-  compile(javascript: string): Uint8Array | SandboxEnd {
+  /** `cell`: the number of the script in its program; undefined if it is the only script. */
+  compile(javascript: string, cell?: number): Uint8Array | SandboxEnd {
     this.#deadline = performance.now() + COMPILE_MS;
     try {
       this.#engine ??= this.#boot();
-      const bytecode = this.#engine.compile(asModuleBody(javascript), 'script.ts', { keepLines: true });
+      const code = cell === undefined ? asModuleBody(javascript) : javascript;
+      const file = cell === undefined ? 'script.ts' : `${cell}.script.ts`;
+      const bytecode = this.#engine.compile(code, file, { keepLines: true });
       loadImage(this.#engine, this.#image);
       return bytecode;
     } catch (error) {

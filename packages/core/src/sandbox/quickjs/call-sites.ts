@@ -42,12 +42,26 @@ export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
   readonly #knownPlaces = new Map<number, Place>();
+  /**
+   * The engine's name of the file whose calls count: the running script of a program. A call that a function of an
+   * earlier script makes has the place in the running script that called the function. 0: every file counts.
+   */
+  file = 0;
+  /** The last place in the running script, for calls that a function of an earlier script makes after an await. */
+  #last: Place = NO_PLACE;
 
   constructor(layout: CallSiteLayout) {
     this.#layout = layout;
   }
 
+  /** Restricts the places to the file of a script's function. */
+  onlyFileOf(script: number, words: Uint32Array): void {
+    this.file = words[(words[(script >> 2) + OBJECT_PAYLOAD]! >> 2) + this.#layout.lines]!;
+  }
+
   clear(): void {
+    this.file = 0;
+    this.#last = NO_PLACE;
     if (this.#knownPlaces.size > 0) this.#knownPlaces.clear();
   }
 
@@ -59,15 +73,16 @@ export class PlaceReader {
       const callee = words[frame + layout.callee]! >> 2;
       if (!layout.codeClasses.includes(words[callee + OBJECT_CLASS]! >>> 16)) continue;
       const code = words[callee + OBJECT_PAYLOAD]! >> 2;
-      if (words[code + layout.lines] === 0) continue;
+      const file = words[code + layout.lines]!;
+      if (file === 0 || (this.file !== 0 && file !== this.file)) continue;
       const instruction = words[frame + layout.instruction]!;
       const known = this.#knownPlaces.get(instruction);
-      if (known !== undefined) return known;
+      if (known !== undefined) return (this.#last = known);
       const place = callSitePlace(words, bytes, code, instruction, layout);
       this.#knownPlaces.set(instruction, place);
-      return place;
+      return (this.#last = place);
     }
-    return NO_PLACE;
+    return this.file === 0 ? NO_PLACE : this.#last;
   }
 }
 

@@ -18,8 +18,10 @@ export interface EngineHost {
   interrupt(): void;
   /** A promise was rejected without a handler, or got a handler after that. The callee owns both values. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
-  /** The guest called `hostFunction`. */
+  /** The guest called `hostFunction` without an argument. */
   called?(): void;
+  /** The guest called `hostFunction` with a text, and receives the returned text. */
+  asked?(question: string): string;
 }
 
 export type EngineValue = number;
@@ -124,7 +126,8 @@ export class Engine {
           host.rejection(promise, reason, handled !== 0),
         host_module_normalize: () => 0,
         host_module_load: () => 0,
-        host_call: () => {
+        host_call: (_name: number, _nameLength: number, _receiver: number, count: number, values: number) => {
+          if (count > 0) return this.#newText(host.asked?.(this.text(this.words()[values >> 2]!)) ?? '');
           host.called?.();
           return this.raw.qjs_new_number(0);
         },
@@ -220,8 +223,8 @@ export class Engine {
   }
 
   /**
-   * Creates a function that notifies the host of each call and returns 0. The function is in the guest's memory, and so
-   * in an image of this memory.
+   * Creates a function that notifies the host of each call and returns 0, or, with a text as its argument, returns the
+   * host's answer. The function is in the guest's memory, and so in an image of this memory.
    */
   hostFunction(): EngineValue {
     return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
@@ -237,7 +240,7 @@ export class Engine {
 
   /** Calls a function of the guest with a text and drops the result. */
   callWithText(callee: EngineValue, text: string): void {
-    const argument = this.#withText(text, (address, length) => this.raw.qjs_new_string(address, length));
+    const argument = this.#newText(text);
     this.raw.qjs_free_value(this.call(callee, argument));
     this.raw.qjs_free_value(argument);
   }
@@ -305,6 +308,10 @@ export class Engine {
       if (raw.qjs_execute_pending_job() < 0) throw new EngineError(this.takeException());
       if ((jobs & 255) === 0) check();
     }
+  }
+
+  #newText(text: string): EngineValue {
+    return this.#withText(text, (address, length) => this.raw.qjs_new_string(address, length));
   }
 
   #checkedValue(value: EngineValue): EngineValue {

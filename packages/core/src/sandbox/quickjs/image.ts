@@ -36,6 +36,8 @@ export interface GuestEntries {
   flush: EngineValue;
   describeThrown: EngineValue;
   promises: EngineValue;
+  startCell: EngineValue;
+  finishCell: EngineValue;
 }
 
 /** Locations of engine data that the host reads directly, measured when the image is built. */

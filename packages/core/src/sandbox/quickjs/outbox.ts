@@ -1,4 +1,4 @@
-import type { GuestThrow, LogLevel, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
+import type { GuestThrow, LogLevel, SandboxEnd, SandboxHeap, SandboxLimits } from '../../protocol/index.js';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
 import type { Place } from './call-sites.js';
 
@@ -50,6 +50,8 @@ export class GuestBreach extends Error {
  */
 const MAX_TEXT_UNITS = 8_400;
 const MAX_NAME_UNITS = 512;
+/** Maximum length of the report of the variables in scope. */
+const MAX_SCOPE_UNITS = 1_048_576;
 const MAX_HEAD_UNITS = 1_024;
 const MAX_LARGEST_KEYS = 3;
 
@@ -114,6 +116,17 @@ export function readGuestThrow(value: unknown): GuestThrow {
     ...thrown,
     ...(callIndex !== undefined && { callIndex: count(callIndex) }),
     ...(code !== undefined && { code: boundedText(code, MAX_NAME_UNITS) }),
+  };
+}
+
+/** The guest's report of the variables in scope; see `finishCell` of the bridge. Throws a `GuestBreach`. */
+export function readScope(json: string): Pick<SandboxHeap, 'names' | 'kept'> {
+  check(json.length <= MAX_SCOPE_UNITS, 'too many variables');
+  const { names, kept } = parseRecord(json);
+  const numbers = Object.entries(record(names)).map(([name, cell]) => [boundedText(name, MAX_NAME_UNITS), count(cell)]);
+  return {
+    names: Object.assign(Object.create(null), Object.fromEntries(numbers)) as Record<string, number>,
+    kept: kept === undefined ? undefined : boundedText(kept, MAX_NAME_UNITS),
   };
 }
 

@@ -2,10 +2,11 @@ import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index
 import { NO_PLACE, PlaceReader, type Place } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
+import { answerGuest, type GuestTexts } from './guest-texts.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
-import { captureMemory, restoreMemory, SnapshotError } from './snapshot.js';
+import { captureMemory, copyMemory, loadMemory, restoreMemory, SnapshotError } from './snapshot.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 /**
@@ -19,10 +20,38 @@ import { WASM_PAGE, type WasmModule } from './webassembly.js';
 export interface SlotJob {
   bytecode: Uint8Array;
   initText: string;
+  texts: GuestTexts;
   clockMs: number;
   limits: SandboxLimits;
   /** Maximum time for which the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
+  cell?: CellStart | undefined;
+}
+
+/** The memory in which a script of a program starts. */
+export interface CellStart {
+  /** The number of the script in its program, from 1. */
+  number: number;
+  /** See `snapshot.ts`: the difference from the image, then the differences from it in turn. */
+  heap: readonly Uint8Array[];
+  /** Whether the script's own memory is captured as a difference from `heap`. */
+  isDelta: boolean;
+}
+
+/** The memory that a script left for the next script of its program. */
+export interface SlotHeap {
+  memory: Uint8Array;
+  /** Whether `memory` is the difference from the memory in which the script started, and not from the image. */
+  isDelta: boolean;
+  /** The guest's JSON; see `finishCell` of the bridge. */
+  scopeJson: string;
+  heapBytes: number;
+}
+
+/** The part of a job that a restored script needs again. */
+export interface RestoredJob extends Pick<SlotJob, 'texts' | 'limits' | 'sliceMs'> {
+  /** Maximum memory of one sandbox. */
+  maxMemoryBytes: number;
 }
 
 /**
@@ -71,10 +100,14 @@ export interface SlotSnapshot {
   readonly rejections: readonly (readonly [promise: EngineValue, reason: EngineValue])[];
   /** Whether the engine had run out of memory or stack before the capture. */
   readonly ranOutOf: { readonly memory: boolean; readonly stack: boolean };
+  /** The engine's name of the script's file, if the script belongs to a program; see `PlaceReader`. */
+  readonly file?: number | undefined;
 }
 
 /** Maximum number of unhandled rejections that are kept for the report. */
 const MAX_REJECTIONS = 100;
+/** Maximum time in which the memory of a script that has ended is made ready for the next script, in ms. */
+const FINISH_MS = 1_000;
 
 /** Thrown through the engine to stop a segment. */
 class SegmentStopped extends Error {
@@ -100,11 +133,17 @@ export class Slot {
   #places: Place[] = [];
   #placeReader: PlaceReader | undefined;
   #limits: SandboxLimits | undefined;
+  #texts: GuestTexts | undefined;
   #racing = new Set<number>();
   #rejections = new Map<number, { promise: EngineValue; reason: EngineValue }>();
   #memoryErrors = 0;
   #stackErrors = 0;
   #isBroken = false;
+  /** True after the end of a script, whose code may run once more. */
+  #isSealed = false;
+  #grownAtStart = 0;
+  /** The memory from which the script's own is captured as a difference. */
+  #base: Uint8Array | undefined;
 
   constructor(module: WasmModule, image: Image, host: SlotHost, makeEngine: MakeEngine = newEngine) {
     this.#image = image;
@@ -117,6 +156,7 @@ export class Slot {
 
   start(job: SlotJob, wallMs: number): SlotSegment {
     this.#limits = job.limits;
+    this.#texts = job.texts;
     this.#sliceMs = job.sliceMs;
     this.#clockMs = job.clockMs;
     this.#computeLeftMs = job.limits.computeMs;
@@ -134,9 +174,80 @@ export class Slot {
       engine.raw.qjs_set_max_stack_size(job.limits.maxStackBytes);
       engine.callWithText(entries.begin, job.initText);
       const script = engine.evaluate(job.bytecode);
-      engine.raw.qjs_free_value(engine.call(entries.start, script));
+      if (job.cell !== undefined) this.#placeReader?.onlyFileOf(engine.raw.qjs_get_value_ptr(script), engine.words());
+      engine.raw.qjs_free_value(engine.call(job.cell === undefined ? entries.start : entries.startCell, script));
       engine.raw.qjs_free_value(script);
     });
+  }
+
+  /**
+   * Restores the memory in which a script of a program starts. Call it before `start`. `copy`: this memory as it is, if
+   * it is known. Throws a `SnapshotError`.
+   */
+  openHeap({ heap, isDelta }: CellStart, maxMemoryBytes: number, copy?: Uint8Array): void {
+    this.#isBroken = true;
+    if (copy === undefined) for (const part of heap) restoreMemory(this.#engine, this.#image, part, maxMemoryBytes);
+    else loadMemory(this.#engine, this.#image, copy);
+    this.#base = isDelta ? (copy ?? copyMemory(this.#engine)) : undefined;
+    this.#grownAtStart = this.grownBytes;
+    this.#isBroken = false;
+  }
+
+  /**
+   * Captures the memory for the next script of the program, after a script has ended by itself. Returns undefined if no
+   * next script can start in it.
+   */
+  finishCell(): SlotHeap | undefined {
+    if (this.#isBroken) return undefined;
+    const engine = this.#engine;
+    const base = this.#base;
+    try {
+      const scopeJson = this.#sealed(() => engine.callForText(this.#image.header.entries.finishCell));
+      const { bytes: memory } = captureMemory(engine, this.#image, base);
+      return {
+        memory,
+        isDelta: base !== undefined,
+        scopeJson,
+        heapBytes: engine.words()[this.#image.header.layout.heapSize >> 2]!,
+      };
+    } catch {
+      this.#isBroken = true;
+      return undefined;
+    }
+  }
+
+  /** A copy of the memory that `finishCell` captured. */
+  copyMemory(): Uint8Array {
+    return copyMemory(this.#engine);
+  }
+
+  /** The script has ended: its callbacks of collected objects may still run, under a clock, and can make no call. */
+  #sealed(finish: () => string): string {
+    const engine = this.#engine;
+    this.#clock.start(FINISH_MS);
+    this.#wallDeadline = this.#clock.startedAt + FINISH_MS * 10;
+    this.#sliceEnd = Number.POSITIVE_INFINITY;
+    this.#places = [];
+    this.#isSealed = true;
+    try {
+      this.#freeRejections();
+      const text = finish();
+      // Walking a large heap takes long, and a heap that has not grown has little garbage.
+      if (this.grownBytes > this.#grownAtStart) engine.raw.qjs_run_gc();
+      engine.runJobs(() => this.#check());
+      this.#freeRejections();
+      return text;
+    } finally {
+      this.#isSealed = false;
+    }
+  }
+
+  #freeRejections(): void {
+    for (const { promise, reason } of this.#rejections.values()) {
+      this.#engine.raw.qjs_free_value(promise);
+      this.#engine.raw.qjs_free_value(reason);
+    }
+    this.#rejections.clear();
   }
 
   /**
@@ -166,6 +277,7 @@ export class Slot {
       computeLeftMs: this.#computeLeftMs,
       peakHeap: this.#peakHeap,
       nextCall: this.#nextCall,
+      file: this.#placeReader?.file,
       waiting: [...this.#waiting],
       racing: [...this.#racing],
       rejections: [...this.#rejections.values()].map(({ promise, reason }) => [promise, reason]),
@@ -180,13 +292,16 @@ export class Slot {
    * Restores a captured script. Call this function instead of `start`, in a pristine slot of the same engine and image.
    * Throws a `SnapshotError`.
    */
-  restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
+  restore(snapshot: SlotSnapshot, job: RestoredJob): void {
+    const { maxMemoryBytes } = job;
     // Until the restore is complete, the slot holds a partial guest.
     this.#isBroken = true;
-    this.#limits = limits;
-    this.#sliceMs = sliceMs;
+    this.#limits = job.limits;
+    this.#texts = job.texts;
+    this.#sliceMs = job.sliceMs;
     this.#placeReader?.clear();
     restoreMemory(this.#engine, this.#image, snapshot.memory, maxMemoryBytes);
+    if (this.#placeReader !== undefined) this.#placeReader.file = snapshot.file ?? 0;
     const { raw } = this.#engine;
     this.#clockMs = snapshot.clockMs;
     this.#computeLeftMs = snapshot.computeLeftMs;
@@ -205,6 +320,8 @@ export class Slot {
   /** Restores the pristine guest. Returns false if the instance must be dropped. */
   recycle(): boolean {
     this.#placeReader?.clear();
+    this.#base = undefined;
+    this.#grownAtStart = 0;
     // defence: broken-or-grown-instances-are-dropped
     if (this.#isBroken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
     loadImage(this.#engine, this.#image);
@@ -231,13 +348,24 @@ export class Slot {
       interrupt: () => this.#check(),
       rejection: (promise, reason, handled) => this.#noteRejection(promise, reason, handled),
       called: () => this.#noteCall(),
+      asked: (question) => this.#answer(question),
     };
+  }
+
+  /** Answers a question of the guest. A script that causes many questions computes for as long as the answers take. */
+  #answer(question: string): string {
+    this.#check();
+    return this.#texts === undefined ? '' : answerGuest(question, this.#texts);
   }
 
   /** Records a call while it is made, independently of the guest's report. */
   #noteCall(): void {
     // defence: calls-are-bounded-by-the-host
-    if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxSlotCalls(this.#limits))
+    if (
+      this.#isSealed ||
+      this.#limits === undefined ||
+      this.#nextCall + this.#places.length >= maxSlotCalls(this.#limits)
+    )
       throw new GuestBreach('the script made more calls than its limit allows');
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { Engine } from './driver.js';
+import { IO_BYTES, type Engine } from './driver.js';
 import type { Image } from './image.js';
 import { WASM_PAGE } from './webassembly.js';
 
@@ -8,7 +8,8 @@ import { WASM_PAGE } from './webassembly.js';
  * together are the complete guest. The stack is excluded, because between two segments it holds nothing live.
  *
  * Format: the number of pages of 4 KiB that differ, the heap's end and the pages' numbers, 32 bits each and
- * little-endian, then each page XORed with the image's. All these bytes are deflated (RFC 1951).
+ * little-endian, then each page XORed with the image's. All these bytes are deflated (RFC 1951). The memory that the
+ * script has freed is zero.
  */
 export interface MemoryDelta {
   readonly bytes: Uint8Array;
@@ -17,6 +18,7 @@ export interface MemoryDelta {
 
 const PAGE = 4096;
 const HEAD_WORDS = 2;
+const ZERO_PAGE = new Uint8Array(PAGE);
 /** Higher levels reduce the size by a few percent and take 50 % more time. */
 const DEFLATE_LEVEL = 3;
 
@@ -30,17 +32,25 @@ export class SnapshotError extends Error {
   }
 }
 
-export function captureMemory(engine: Engine, image: Image): MemoryDelta {
+/** Finds the original of the page at an address. It is called with ascending addresses. */
+type OriginalPages = (address: number) => Uint8Array;
+
+/**
+ * Zeroes the memory that the script has freed, and captures the rest: as the difference from the image, or from `base`,
+ * the memory that an earlier capture restored.
+ */
+export function captureMemory(engine: Engine, image: Image, base?: Uint8Array): MemoryDelta {
+  zeroFreedMemory(engine);
   const memory = engine.memory();
   const heapEnd = engine.raw.toolscript_pages.value * WASM_PAGE;
   const numbers: number[] = [];
   const differences: Buffer[] = [];
-  const pristine = pristinePages(image);
+  const findOriginal = base === undefined ? pagesOfImage(image) : pagesOfMemory(base);
   for (let start = heapStart(image); start < heapEnd; start += PAGE) {
-    const original = pristine(start);
+    const original = findOriginal(start);
     if (memory.compare(original, 0, PAGE, start, start + PAGE) === 0) continue;
     numbers.push(start / PAGE);
-    differences.push(xor(memory.subarray(start, start + PAGE), original));
+    differences.push(difference(memory.subarray(start, start + PAGE), original));
   }
   const head = Buffer.alloc((HEAD_WORDS + numbers.length) * 4);
   [numbers.length, engine.raw.toolscript_pages.value, ...numbers].forEach((word, index) =>
@@ -52,9 +62,22 @@ export function captureMemory(engine: Engine, image: Image): MemoryDelta {
   };
 }
 
+/** A copy of the guest's memory, as the base of a later capture. */
+export function copyMemory(engine: Engine): Uint8Array {
+  return Uint8Array.from(engine.memory().subarray(0, engine.raw.toolscript_pages.value * WASM_PAGE));
+}
+
+/** Writes a copy of a guest's memory into an instance that holds the image. */
+export function loadMemory(engine: Engine, image: Image, copy: Uint8Array): void {
+  const heapPages = copy.length / WASM_PAGE;
+  growTo(engine, heapPages);
+  engine.memory().set(copy.subarray(heapStart(image)), heapStart(image));
+  engine.raw.toolscript_pages.value = heapPages;
+}
+
 /**
- * Writes a captured memory into an instance that holds the pristine image. `maxBytes` limits the decompressed size of
- * the delta.
+ * Writes a captured memory into an instance that holds the memory from which it differs. `maxBytes` limits the
+ * decompressed size of the delta.
  */
 export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, maxBytes: number): void {
   const plain = inflate(delta, maxBytes);
@@ -65,16 +88,14 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   // defence: snapshot-length-fits-its-head
   if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is truncated');
   growTo(engine, heapPages);
-  const memory = engine.memory();
+  const words = engine.words();
   const first = heapStart(image);
-  const pristine = pristinePages(image);
   for (let index = 0; index < count; index++) {
     const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
     // defence: snapshot-pages-within-the-heap
     if (start < first || start >= heapPages * WASM_PAGE)
       throw new SnapshotError('the memory has pages outside its heap');
-    const difference = plain.subarray(body + index * PAGE, body + (index + 1) * PAGE);
-    memory.set(xor(difference, pristine(start)), start);
+    addDifference(words, start >> 2, pageWords(plain.subarray(body + index * PAGE, body + (index + 1) * PAGE)));
   }
   engine.raw.toolscript_pages.value = heapPages;
 }
@@ -105,21 +126,63 @@ function heapStart({ header }: Image): number {
   return header.runs[0]?.[0] ?? 0;
 }
 
-/** The image's page at an address; zeros if the image has none. Call the function with ascending addresses. */
-function pristinePages({ header, content }: Image): (address: number) => Uint8Array {
-  const zero = new Uint8Array(PAGE);
+/** The pages of the image; zeros where the image has none. */
+function pagesOfImage({ header, content }: Image): OriginalPages {
   let run = 0;
   let offset = 0;
   return (address) => {
     for (; run < header.runs.length && address >= header.runs[run]![1]; run++)
       offset += header.runs[run]![1] - header.runs[run]![0];
     const [start] = header.runs[run] ?? [Number.POSITIVE_INFINITY];
-    return address < start ? zero : content.subarray(offset + address - start, offset + address - start + PAGE);
+    return address < start ? ZERO_PAGE : content.subarray(offset + address - start, offset + address - start + PAGE);
   };
 }
 
-function xor(left: Uint8Array, right: Uint8Array): Buffer {
-  const result = Buffer.allocUnsafe(PAGE);
-  for (let index = 0; index < PAGE; index++) result[index] = left[index]! ^ right[index]!;
-  return result;
+function pagesOfMemory(memory: Uint8Array): OriginalPages {
+  return (address) => (address < memory.length ? memory.subarray(address, address + PAGE) : ZERO_PAGE);
+}
+
+/** The pages XORed by words, which is faster than by bytes. */
+function difference(left: Buffer, right: Uint8Array): Buffer {
+  if (right === ZERO_PAGE) return left;
+  const result = Uint32Array.from(pageWords(left));
+  addDifference(result, 0, pageWords(right));
+  return Buffer.from(result.buffer);
+}
+
+/** Changes words from the original to the page from which it differs, or back. */
+function addDifference(words: Uint32Array, from: number, page: Uint32Array): void {
+  for (let index = 0; index < page.length; index++) words[from + index]! ^= page[index]!;
+}
+
+function pageWords(page: Uint8Array): Uint32Array {
+  const aligned = page.byteOffset % 4 === 0 ? page : Uint8Array.from(page);
+  return new Uint32Array(aligned.buffer, aligned.byteOffset, PAGE / 4);
+}
+
+/** The words before the content of an allocator's block. The second has the block's size, and this bit if it is in use. */
+const BLOCK_HEAD = 8;
+const IN_USE = 2;
+const FLAGS = 7;
+/** Free blocks of at least this size hold six words of the allocator, smaller ones four. */
+const LARGE_BLOCK = 256;
+
+/**
+ * Zeroes the content of free blocks, and the buffer for texts. Otherwise every capture would store all that the script
+ * has ever had. The allocator is dlmalloc of wasi-libc, and the buffer for texts is its first block.
+ */
+function zeroFreedMemory(engine: Engine): void {
+  const { io } = engine.channel;
+  const memory = engine.memory();
+  const words = engine.words();
+  const end = engine.raw.toolscript_pages.value * WASM_PAGE;
+  // defence: freed-memory-is-not-stored
+  memory.fill(0, io, io + IO_BYTES);
+  for (let block = io - BLOCK_HEAD; block + BLOCK_HEAD < end;) {
+    const head = words[(block + 4) >> 2]!;
+    const size = head & ~FLAGS;
+    if (size < 2 * BLOCK_HEAD || block + size > end) break;
+    if ((head & IN_USE) === 0) memory.fill(0, block + (size < LARGE_BLOCK ? 16 : 32), block + size);
+    block += size;
+  }
 }

@@ -2,12 +2,21 @@ import type {
   GuestThrow,
   SandboxCall,
   SandboxEnd,
+  SandboxHeap,
   SandboxJob,
   SandboxLimits,
   SandboxSegment,
   Settlement,
 } from '../../protocol/index.js';
-import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox } from '../quickjs/outbox.js';
+import {
+  readFrame,
+  readGuestThrow,
+  readOutbox,
+  readScope,
+  type FramedSegment,
+  type Outbox,
+} from '../quickjs/outbox.js';
+import type { SlotHeap } from '../quickjs/slot.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
 /*
@@ -36,9 +45,15 @@ function guestLimits(limits: SandboxLimits): string {
 }
 
 /** The text that the guest's bridge reads at a script's start; see its function `begin`. */
-export function writeInit(job: SandboxJob): string {
-  const { runId, limits, seed, spawn, toolNames, contextJson, positions = '' } = job;
-  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]\n${positions}`;
+export function writeInit({
+  runId,
+  limits,
+  seed,
+  spawn,
+  cell,
+}: Pick<SandboxJob, 'runId' | 'limits' | 'seed' | 'spawn' | 'cell'>): string {
+  const number = cell === undefined ? '' : `,${cell.number}`;
+  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0}${number}]`;
 }
 
 export function writeBatch(settlements: readonly Settlement[]): string {
@@ -68,42 +83,16 @@ function warmSeed([a, b, c, d]: Seed): Seed {
   return [first, second, third, counter];
 }
 
-interface Branch {
-  [name: string]: string | Branch;
-}
-
-const texts = new WeakMap<readonly string[], string>();
-
 /**
- * Tool names as the guest reads them: JSON text of namespaces and full names. The text is cached for each list of
- * names.
+ * Reads a worker's report. `images`: the names of the images that a heap needs. Throws a `GuestBreach` if the guest's
+ * part breaks a rule.
  */
-function toolTree(names: readonly string[]): string {
-  let text = texts.get(names);
-  if (text === undefined) {
-    text = JSON.stringify(grow(names));
-    texts.set(names, text);
-  }
-  return text;
-}
-
-function grow(names: readonly string[]): Branch {
-  const root = Object.create(null) as Branch;
-  for (const name of names) {
-    const parts = name.split('.');
-    const last = parts.pop()!;
-    let at = root;
-    for (const part of parts) {
-      const next = at[part];
-      at = typeof next === 'object' ? next : (at[part] = Object.create(null) as Branch);
-    }
-    at[last] = name;
-  }
-  return root;
-}
-
-/** Reads a worker's report. Throws a `GuestBreach` if the guest's part breaks a rule. */
-export function readSegment(report: WorkerReport, limits: SandboxLimits, columns: ColumnReader): SandboxSegment {
+export function readSegment(
+  report: WorkerReport,
+  limits: SandboxLimits,
+  columns: ColumnReader,
+  images: readonly string[] = [],
+): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);
   const outbox = readOutbox(frame.text, frame.places.length, limits);
@@ -116,10 +105,15 @@ export function readSegment(report: WorkerReport, limits: SandboxLimits, columns
     dropped: outbox.dropped,
     unobservable: rest?.unobservable ?? [],
     ...(end === undefined ? {} : { end }),
+    ...(rest?.heap === undefined ? {} : { heap: readHeap(rest.heap, images) }),
     computeMs,
     memoryBytes,
     compilationCacheHit: (kind & ReportKind.cacheHit) !== 0,
   };
+}
+
+function readHeap({ memory, isDelta, scopeJson, heapBytes }: SlotHeap, images: readonly string[]): SandboxHeap {
+  return { images, memory, isDelta, ...readScope(scopeJson), heapBytes };
 }
 
 const NONE_DROPPED = { logs: 0, progress: 0 } as const;

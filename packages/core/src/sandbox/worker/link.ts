@@ -162,10 +162,10 @@ function nextMessage(port: MessagePort, hasMore: () => boolean, until: number): 
 }
 
 /**
- * A least recently used cache of bytecode. The worker's copy holds the values; the pool's copy holds only the keys.
- * Both process the same runs in the same order, so the pool knows the worker's cache without asking.
+ * A least recently used cache of what a worker has received. The worker's copy holds the values; the pool's copy holds
+ * only the keys. Both process the same runs in the same order, so the pool knows the worker's cache without asking.
  */
-export class BytecodeLedger<Value> {
+export class WorkerLedger<Value> {
   readonly #entries = new Map<string, Value>();
   /** The most recent key, which need not be moved when it is used again. */
   #latest: string | undefined;

@@ -1,6 +1,7 @@
 import type {
   ImageSource,
   SandboxCapture,
+  SandboxCell,
   SandboxJob,
   SandboxObserver,
   SandboxRun,
@@ -11,7 +12,9 @@ import { SnapshotError } from '../quickjs/snapshot.js';
 import { keepableArtefacts, loadStoredArtefacts, type ExecuteArtefacts } from './artefacts.js';
 import { writeInit, type ColumnReader } from './guest-messages.js';
 import type { CancelReason } from './link.js';
-import type { RunRestore, RunStart } from './messages.js';
+import type { RunRestore, RunStart, SentTexts } from './messages.js';
+import { nextHeapKey } from './recent-heaps.js';
+import { toolsKey } from './tools-key.js';
 import type { Lane, WorkerThread } from './worker-thread.js';
 
 /** The functions of the pool that a run calls. */
@@ -58,10 +61,12 @@ export class LiveRun implements SandboxRun {
   /** True after the run was restored and the observer was notified. */
   isRestored = false;
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
-  /** The timer that ends the wait for a worker that is busy with other scripts. */
-  notStarted: NodeJS.Timeout | undefined;
+  /** The end of the wait for a worker that is busy with other scripts, on the monotonic clock; see `StartWatch`. */
+  startBy: number | undefined;
   /** Every batch of settlements, in order, for a replay on another worker. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
+  /** The number of entries of the tape that the run's worker has. */
+  sentCount = 0;
 
   constructor(
     readonly pool: RunHost,
@@ -94,38 +99,75 @@ const SLICE_MS = 10;
 
 /** Sends a worker all commands that lead to the run's state: its start or its captured memory, and its tape. */
 export function sendRun(run: LiveRun, worker: WorkerThread, maxMemoryBytes: number): void {
-  run.outstanding = 1 + run.tape.length;
-  worker.segmentLimits.set(run.key, run.wallMs);
-  if (run.origin === undefined) worker.send(['run', run.key, runStart(run, worker)]);
-  else worker.send(['restore', run.key, runRestore(run, run.origin, maxMemoryBytes)]);
-  for (const { batchJson, settled, clockMs } of run.tape)
-    worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
-  if (run.capturing !== undefined) worker.send(['capture', run.key]);
-}
-
-/** Sends the worker the last entry of the run's tape. */
-export function sendSettle(run: LiveRun, worker: WorkerThread): void {
-  const { batchJson, settled, clockMs } = run.tape.at(-1)!;
   run.outstanding = 1;
+  run.sentCount = 0;
   worker.segmentLimits.set(run.key, run.wallMs);
-  worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+  if (run.origin === undefined) worker.send(['run', run.key, runStart(run, worker, maxMemoryBytes)]);
+  else worker.send(['restore', run.key, runRestore(run, worker, run.origin, maxMemoryBytes)]);
+  sendSettlements(run, worker);
+  if (run.capturing !== undefined) sendCapture(run, worker);
 }
 
-function runRestore(run: LiveRun, { snapshot, other }: Origin, maxMemoryBytes: number): RunRestore {
-  return { slot: run.slot, snapshot, sliceMs: runSliceMs(run), limits: run.job.limits, maxMemoryBytes, other };
+/** Sends the worker the entries of the run's tape that it does not have. */
+export function sendSettlements(run: LiveRun, worker: WorkerThread): void {
+  worker.segmentLimits.set(run.key, run.wallMs);
+  for (; run.sentCount < run.tape.length; run.sentCount++) {
+    const { batchJson, settled, clockMs } = run.tape[run.sentCount]!;
+    worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+    run.outstanding++;
+  }
 }
 
-function runStart(run: LiveRun, worker: WorkerThread): RunStart {
+export function sendCapture(run: LiveRun, worker: WorkerThread): void {
+  worker.send(['capture', run.key]);
+  run.outstanding++;
+}
+
+function runRestore(
+  run: LiveRun,
+  worker: WorkerThread,
+  { snapshot, other }: Origin,
+  maxMemoryBytes: number,
+): RunRestore {
+  const { slot, job } = run;
+  const texts = sentTexts(job, worker);
+  const { limits } = job;
+  const isCell = job.cell !== undefined;
+  return { slot, snapshot, texts, sliceMs: runSliceMs(run), limits, maxMemoryBytes, other, isCell };
+}
+
+function sentTexts({ toolNames, contextJson, positions = '' }: SandboxJob, worker: WorkerThread): SentTexts {
+  const key = toolsKey(toolNames);
+  return { toolsKey: key, toolNames: worker.knowsTools(key) ? undefined : toolNames, contextJson, positions };
+}
+
+function runStart(run: LiveRun, worker: WorkerThread, maxMemoryBytes: number): RunStart {
   const { job } = run;
+  const { cell } = job;
+  // The number of the script is part of its bytecode, for its stacks.
+  const sha256 = cell === undefined ? job.sha256 : `${job.sha256} ${cell.number}`;
   return {
     slot: run.slot,
-    sha256: job.sha256,
-    javascript: worker.knows(job.sha256) ? undefined : job.javascript,
+    sha256,
+    javascript: worker.knows(sha256) ? undefined : job.javascript,
     initText: writeInit(job),
+    texts: sentTexts(job, worker),
     clockMs: job.clockMs,
     wallMs: run.wallMs,
     sliceMs: runSliceMs(run),
     limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
+    cell: cell && runCell(cell, maxMemoryBytes),
+  };
+}
+
+function runCell({ number, heap }: SandboxCell, maxMemoryBytes: number): RunStart['cell'] {
+  const parts = heap?.parts ?? [];
+  return {
+    number,
+    heap: parts,
+    isDelta: heap?.isBase === true,
+    maxMemoryBytes,
+    heapKey: parts.reduce(nextHeapKey, ''),
   };
 }
 

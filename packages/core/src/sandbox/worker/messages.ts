@@ -1,6 +1,6 @@
 import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import type { ImageHeader } from '../quickjs/image.js';
-import type { SlotSnapshot } from '../quickjs/slot.js';
+import type { CellStart, SlotHeap, SlotSnapshot } from '../quickjs/slot.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
 import type { ExecuteArtefacts } from './artefacts.js';
 
@@ -12,6 +12,7 @@ export interface WorkerBirth {
   /** See `Control`. */
   control: SharedArrayBuffer;
   bytecodeCacheSize: number;
+  toolsCacheSize: number;
 }
 
 /**
@@ -36,25 +37,40 @@ export type WorkerCommand =
 export interface RunStart {
   slot: number;
   sha256: string;
-  /** Omitted if the worker has already compiled the script; see `BytecodeLedger`. */
+  /** Omitted if the worker has already compiled the script; see `WorkerLedger`. */
   javascript: string | undefined;
   initText: string;
+  texts: SentTexts;
   clockMs: number;
   wallMs: number;
   /** Maximum time for which the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
   /** Omitted if the limits are the same as in the last `run` command that had limits. */
   limits: SandboxLimits | undefined;
+  /** Omitted if the script does not belong to a program. */
+  cell?: (CellStart & { maxMemoryBytes: number; /** See `RecentHeaps`. */ heapKey: string }) | undefined;
+}
+
+/** See `GuestTexts`. */
+export interface SentTexts {
+  /** Identifies the tools' names. */
+  toolsKey: string;
+  /** Omitted if the worker already has these names; see `WorkerLedger`. */
+  toolNames: readonly string[] | undefined;
+  contextJson: string;
+  positions: string;
 }
 
 export interface RunRestore {
   slot: number;
   snapshot: SlotSnapshot;
+  texts: SentTexts;
   sliceMs: number;
   limits: SandboxLimits;
   maxMemoryBytes: number;
   /** Engine and image, if the snapshot belongs to another version. */
   other: ExecuteArtefacts | undefined;
+  isCell: boolean;
 }
 
 /**
@@ -103,6 +119,7 @@ export interface ReportRest {
   droppedBytes: number;
   grownBytes: number;
   snapshot?: SlotSnapshot | undefined;
+  heap?: SlotHeap | undefined;
   /** The reason why a run was refused. */
   detail?: string | undefined;
 }

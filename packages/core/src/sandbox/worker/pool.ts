@@ -16,10 +16,18 @@ import type { Defined } from '../../protocol/json.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { PROTOCOL_VERSION } from '../quickjs/image.js';
-import { LiveRun, RestorableImages, RunTable, sendRun, sendSettle, writeCapture } from './live-run.js';
+import {
+  LiveRun,
+  RestorableImages,
+  RunTable,
+  sendCapture,
+  sendRun,
+  sendSettlements,
+  writeCapture,
+} from './live-run.js';
 import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
 import type { CancelReason } from './link.js';
-import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane } from './scheduling.js';
+import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane, StartWatch } from './scheduling.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
@@ -48,6 +56,12 @@ export interface QuickJsOptions {
 /** If this number of workers have died while they executed a script, the script counts as the cause. */
 const MAX_DEATHS = 3;
 
+/** The versions of the bridge that this release writes and reads. */
+export const QUICKJS_BRIDGE: NonNullable<SandboxRuntime['bridge']> = {
+  version: PROTOCOL_VERSION,
+  known: [PROTOCOL_VERSION],
+};
+
 /**
  * Runs scripts on QuickJS in worker threads. Each worker runs as many scripts as its slots and the pool's memory allow.
  * Further runs wait, and principals take turns. The pool replaces a worker that it had to terminate; the worker's other
@@ -56,7 +70,8 @@ const MAX_DEATHS = 3;
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
-  readonly bridge = { version: PROTOCOL_VERSION, known: [PROTOCOL_VERSION] };
+  readonly bridge: NonNullable<SandboxRuntime['bridge']> = QUICKJS_BRIDGE;
+  readonly sharesMemory = true;
   readonly #options: Defined<QuickJsOptions>;
   readonly #workers: WorkerRoster;
   readonly #runs = new RunTable<LiveRun>();
@@ -70,11 +85,17 @@ export class QuickJsPool implements SandboxRuntime {
     expire: (run, waitedMs) =>
       this.#end(run, isNew(run) ? { type: 'busy', waitedMs } : { type: 'limit', limit: 'wall' }),
   });
+  readonly #startWatch: StartWatch = new StartWatch(
+    () => this.#runs.all(),
+    (run) => this.#end(run, { type: 'busy', waitedMs: run.job.limits.queueWaitMs }),
+  );
   /** Runs that no longer have a worker, and wait for room on a worker. */
   readonly #strandedRuns = new Set<LiveRun>();
   readonly #images: RestorableImages;
   readonly #budget: MemoryBudget;
   #isLoaded = false;
+  /** The names of this version's images. */
+  #imageNames: readonly string[] = [];
   #warming: Promise<void> | undefined;
   #nextKey = 0;
   #isClosed = false;
@@ -110,8 +131,25 @@ export class QuickJsPool implements SandboxRuntime {
     const run = new LiveRun(this, this.#newKey(), job, observer);
     this.#runs.add(run);
     if (this.#isClosed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
-    else if (!this.#dispatch(run)) this.#wait(run);
+    else if (job.cell === undefined) this.#begin(run);
+    else this.#afterImages(run);
     return run;
+  }
+
+  /** Starts a script of a program when the names of the images are known, which its memory will need. */
+  #afterImages(run: LiveRun): void {
+    this.images().then(
+      (images) => {
+        this.#imageNames = [...images.keys()];
+        this.#begin(run);
+      },
+      (error: unknown) => this.#end(run, { type: 'internal', detail: String(error) }),
+    );
+  }
+
+  /** Starts the run, now or as soon as a worker has room. */
+  #begin(run: LiveRun): void {
+    if (run.state === 'waiting' && !this.#dispatch(run)) this.#wait(run);
   }
 
   restore(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun {
@@ -122,7 +160,8 @@ export class QuickJsPool implements SandboxRuntime {
       this.#images.captureOrigin(capture, images).then(
         (origin) => {
           run.origin = origin;
-          if (run.state === 'waiting' && !this.#dispatch(run)) this.#wait(run);
+          if (job.cell === undefined) this.#begin(run);
+          else this.#afterImages(run);
         },
         (error: unknown) => this.#end(run, { type: 'unrestorable', detail: String(error) }),
       );
@@ -142,7 +181,7 @@ export class QuickJsPool implements SandboxRuntime {
     if (run.state !== 'running' || run.capturing !== undefined) return undefined;
     return new Promise((resolve) => {
       run.capturing = (snapshot) => resolve(snapshot === undefined ? undefined : writeCapture(snapshot, images));
-      run.worker?.send(['capture', run.key]);
+      if (run.worker !== undefined) sendCapture(run, run.worker);
     });
   }
 
@@ -154,7 +193,7 @@ export class QuickJsPool implements SandboxRuntime {
     run.wallMs = wallMs;
     if (run.worker === undefined) return;
     if (run.lane === 'slow') this.#slowLane.want(run);
-    else sendSettle(run, run.worker);
+    else sendSettlements(run, run.worker);
   }
 
   cancel(run: LiveRun, reason: CancelReason): void {
@@ -193,6 +232,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#startWatch.close();
     for (const run of this.#runs.all()) this.cancel(run, 'cancelled');
     await this.#warming?.catch(() => {});
     await this.#workers.close();
@@ -221,7 +261,7 @@ export class QuickJsPool implements SandboxRuntime {
     const wasBusy = best.isBusy;
     this.#place(run, best);
     if (first && run.origin === undefined) run.observer.onStart();
-    if (first && wasBusy) this.#limitWait(run, best);
+    if (first && wasBusy) this.#startWatch.limit(run);
     sendRun(run, best, this.#maxMemoryBytes);
     this.#workers.scriptStarted(best);
     return true;
@@ -242,21 +282,9 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #startTurn(run: LiveRun, worker: WorkerThread): void {
-    if (run.worker === worker) return sendSettle(run, worker);
+    if (run.worker === worker) return sendSettlements(run, worker);
     this.#place(run, worker);
     sendRun(run, worker, this.#maxMemoryBytes);
-  }
-
-  /**
-   * Limits the time for which a script waits for the long computation of another script, because a worker executes one
-   * segment at a time.
-   */
-  #limitWait(run: LiveRun, worker: WorkerThread): void {
-    const { queueWaitMs } = run.job.limits;
-    run.notStarted = setTimeout(() => {
-      if (run.segments === 0 && worker.control.busy().run !== run.key)
-        this.#end(run, { type: 'busy', waitedMs: queueWaitMs });
-    }, queueWaitMs);
   }
 
   #wait(run: LiveRun): void {
@@ -286,7 +314,7 @@ export class QuickJsPool implements SandboxRuntime {
     // The run may have moved: its previous worker may still send reports about it.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
     run.outstanding--;
-    if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
+    if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.endTurn(run);
     if ((kind & (ReportKind.moved | ReportKind.restored | ReportKind.captured | ReportKind.refused)) !== 0)
       return this.#receiveAnswer(run, worker, report);
     if (run.toSkip > 0 && (kind & ReportKind.ended) === 0) {
@@ -295,7 +323,6 @@ export class QuickJsPool implements SandboxRuntime {
     }
     run.toSkip = 0;
     run.segments++;
-    if (run.segments === 1) clearTimeout(run.notStarted);
     this.#deliver(run, report);
   }
 
@@ -305,7 +332,7 @@ export class QuickJsPool implements SandboxRuntime {
     if ((kind & ReportKind.captured) !== 0) return this.#onCapture(run, rest?.snapshot);
     if (run.isRestored) return;
     run.isRestored = true;
-    clearTimeout(run.notStarted);
+    run.startBy = undefined;
     run.observer.onStart();
   }
 
@@ -326,7 +353,7 @@ export class QuickJsPool implements SandboxRuntime {
     if (run.lane === 'slow') this.#slowLane.leave(run);
     this.#freeSlot(worker, run.slot, run.key);
     this.#startOver(run);
-    if (run.segments === 0) this.#limitWait(run, worker);
+    if (run.segments === 0) this.#startWatch.limit(run);
     this.#strandedRuns.add(run);
   }
 
@@ -344,7 +371,7 @@ export class QuickJsPool implements SandboxRuntime {
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
-      const segment = readSegment(report, run.job.limits, run.columns);
+      const segment = readSegment(report, run.job.limits, run.columns, this.#imageNames);
       if ((report[1] & ReportKind.ended) !== 0) this.#release(run);
       run.observer.onSegment(segment);
     } catch (error) {
@@ -388,7 +415,6 @@ export class QuickJsPool implements SandboxRuntime {
   #release(run: LiveRun): void {
     if (run.state === 'running') this.#budget.remove();
     run.state = 'ended';
-    clearTimeout(run.notStarted);
     run.capturing?.(undefined);
     run.capturing = undefined;
     this.#runs.delete(run.key);
@@ -463,7 +489,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#runs.delete(run.key);
     run.key = this.#newKey();
     this.#runs.add(run);
-    clearTimeout(run.notStarted);
+    run.startBy = undefined;
   }
 
   #serveStranded(): void {

@@ -1,14 +1,24 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
-import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
+import { ToolNames, type GuestTexts } from '../quickjs/guest-texts.js';
+import {
+  Slot,
+  type MakeEngine,
+  type SlotHeap,
+  type SlotHost,
+  type SlotSegment,
+  type SlotSnapshot,
+} from '../quickjs/slot.js';
 import type { ExecuteArtefacts } from './artefacts.js';
-import { BytecodeLedger, Control, onMessages } from './link.js';
+import { Control, onMessages, WorkerLedger } from './link.js';
+import { nextHeapKey, RecentHeaps } from './recent-heaps.js';
 import {
   ReportKind,
   type ReportRest,
   type RunRestore,
   type RunStart,
+  type SentTexts,
   type WorkerBirth,
   type WorkerCommand,
   type WorkerReport,
@@ -26,6 +36,16 @@ const REPORT_MS = 5;
 /** Growth is reported in steps of this size, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
 
+interface LiveSlot {
+  readonly slot: Slot;
+  readonly index: number;
+  bytes: number;
+  /** Whether the script belongs to a program. */
+  readonly isCell: boolean;
+  /** The key of the memory from which the script's own is a difference, if it is one; see `RecentHeaps`. */
+  readonly heapKey?: string | undefined;
+}
+
 /**
  * A worker thread with several sandboxes. It executes commands in the order of arrival, one segment at a time; a
  * script that waits for its tools holds a slot, not the worker.
@@ -36,9 +56,11 @@ export class SandboxThread {
   readonly #makeEngine: MakeEngine | undefined;
   readonly #control: Control;
   readonly #compiler: BytecodeCompiler;
-  readonly #bytecodes: BytecodeLedger<Uint8Array | SandboxEnd>;
-  readonly #live = new Map<number, { slot: Slot; index: number; bytes: number }>();
+  readonly #bytecodes: WorkerLedger<Uint8Array | SandboxEnd>;
+  readonly #tools: WorkerLedger<ToolNames>;
+  readonly #live = new Map<number, LiveSlot>();
   readonly #pristine: Slot[] = [];
+  readonly #recentHeaps = new RecentHeaps();
   readonly #slotHost: SlotHost;
   /** Slots that no other script may reuse: those of another engine or image, and those whose guest broke a rule. */
   readonly #forOneScript = new WeakSet<Slot>();
@@ -64,7 +86,8 @@ export class SandboxThread {
     birth.execute.content = birth.execute.content.slice();
     this.#control = new Control(birth.control);
     this.#compiler = new BytecodeCompiler(birth.module, birth.compile);
-    this.#bytecodes = new BytecodeLedger(birth.bytecodeCacheSize);
+    this.#bytecodes = new WorkerLedger(birth.bytecodeCacheSize);
+    this.#tools = new WorkerLedger(birth.toolsCacheSize);
     this.#slotHost = {
       isCancelled: () => this.#control.cancelled(this.#currentSlot),
       mustMakeRoom: () => this.#control.scripts() > 1,
@@ -136,6 +159,7 @@ export class SandboxThread {
 
   #start(run: number, begin: RunStart): void {
     if (begin.limits !== undefined) this.#lastLimits = begin.limits;
+    const texts = this.#readTexts(begin.texts);
     const cached = this.#bytecodes.use(begin.sha256);
     const cacheHit = cached !== undefined;
     this.#control.enter(run);
@@ -147,25 +171,43 @@ export class SandboxThread {
     }
     const slot = this.#takeSlot(run);
     if (slot === undefined) return this.#control.leave();
-    this.#live.set(run, { slot, index: begin.slot, bytes: 0 });
+    const { cell } = begin;
+    this.#live.set(run, { slot, index: begin.slot, bytes: 0, isCell: cell !== undefined, heapKey: cell?.heapKey });
+    try {
+      if (cell !== undefined) slot.openHeap(cell, cell.maxMemoryBytes, this.#recentHeaps.get(cell.heapKey));
+    } catch (error) {
+      this.#control.leave();
+      return this.#report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), cacheHit);
+    }
     const { initText, clockMs, wallMs, sliceMs } = begin;
-    const segment = slot.start({ bytecode, initText, clockMs, limits: this.#lastLimits!, sliceMs }, wallMs);
+    const limits = this.#lastLimits!;
+    const segment = slot.start({ bytecode, initText, texts, clockMs, limits, sliceMs, cell }, wallMs);
     this.#control.leave();
     this.#report(run, segment, cacheHit);
   }
 
   /** Restores a captured guest, which then waits for settlements as it did when it was captured. */
-  #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
+  #restore(run: number, { slot: index, snapshot, other, texts: sent, isCell, ...job }: RunRestore): void {
+    const texts = this.#readTexts(sent);
     const slot = this.#takeSlot(run, other);
     if (slot === undefined) return;
     try {
-      slot.restore(snapshot, limits, sliceMs, maxMemoryBytes);
+      slot.restore(snapshot, { ...job, texts });
     } catch (error) {
       return this.#report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
     }
-    this.#live.set(run, { slot, index, bytes: 0 });
+    this.#live.set(run, { slot, index, bytes: 0, isCell });
     this.#countBytes(run);
     this.#pushAnswer(run, ReportKind.restored);
+  }
+
+  #readTexts({ toolsKey, toolNames, contextJson, positions }: SentTexts): GuestTexts {
+    let tools = this.#tools.use(toolsKey);
+    if (tools === undefined) {
+      tools = new ToolNames(toolNames ?? []);
+      this.#tools.add(toolsKey, tools);
+    }
+    return { tools, contextJson, positions };
   }
 
   #capture(run: number): void {
@@ -195,8 +237,8 @@ export class SandboxThread {
     }
   }
 
-  #compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
-    const made = javascript === undefined ? internalEnd(NO_BYTECODE) : this.#compiler.compile(javascript);
+  #compile({ sha256, javascript, cell }: RunStart): Uint8Array | SandboxEnd {
+    const made = javascript === undefined ? internalEnd(NO_BYTECODE) : this.#compiler.compile(javascript, cell?.number);
     this.#bytecodes.add(sha256, made);
     return made;
   }
@@ -247,20 +289,34 @@ export class SandboxThread {
 
   #report(run: number, segment: SlotSegment, cacheHit: boolean): void {
     this.#countBytes(run);
+    const heap = this.#finishCell(run, segment);
     if (segment.ended) this.#end(run);
-    this.#pushReport(run, segment, cacheHit, false);
+    this.#pushReport(run, segment, cacheHit, false, heap);
   }
 
-  #pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean): void {
+  /** The memory for the next script of the program; undefined unless a script of a program has ended by itself. */
+  #finishCell(run: number, { ended, moved, end }: SlotSegment): SlotHeap | undefined {
+    const running = this.#live.get(run);
+    if (running?.isCell !== true || !ended || moved === true) return undefined;
+    const heap = end === undefined || end.type === 'stalled' ? running.slot.finishCell() : undefined;
+    // The memory of another release's image is never known by its differences alone.
+    if (heap !== undefined && !this.#forOneScript.has(running.slot)) {
+      const key = nextHeapKey(heap.isDelta ? (running.heapKey ?? '') : '', heap.memory);
+      this.#recentHeaps.put(key, running.slot.copyMemory());
+    }
+    return heap;
+  }
+
+  #pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean, heap?: SlotHeap): void {
     const { ended, end, moved, unhandled, unobservable } = segment;
     const kind =
       (moved === true ? ReportKind.moved : ended ? ReportKind.ended : 0) |
       (released ? ReportKind.released : 0) |
       (cacheHit ? ReportKind.cacheHit : 0);
     const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
-    const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
+    const isPlain = heap === undefined && end === undefined && unhandled.length === 0 && unobservable.length === 0;
     if (!isPlain || this.#reportedBytes !== this.#grownBytes || this.#reportedDropped !== this.#droppedCount) {
-      report.push({ end, unhandled, unobservable, ...this.#memory() });
+      report.push({ end, unhandled, unobservable, ...this.#memory(), heap });
       this.#reportedBytes = this.#grownBytes;
       this.#reportedDropped = this.#droppedCount;
     }

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { FairQueue } from '../../protocol/fair-queue.js';
+import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import type { LiveRun } from './live-run.js';
 import type { WorkerThread } from './worker-thread.js';
 
@@ -95,6 +96,7 @@ export class SlowLane {
     this.#host = host;
   }
 
+  /** Waits for a turn. A run that waits already keeps its place. */
   want(run: LiveRun): void {
     const { principal, limits } = run.job;
     const { queueWaitMs } = limits;
@@ -103,9 +105,14 @@ export class SlowLane {
     this.serve();
   }
 
-  /** Removes a run that no longer needs a turn: its segment was reported, it ended, or it lost its worker. */
+  /** Removes a run that no longer needs a turn: it ended, or it lost its worker. */
   leave(run: LiveRun): void {
     this.#turns.remove(run);
+    this.endTurn(run);
+  }
+
+  /** Ends the turn of a run whose commands were answered. If the run already waits for its next turn, it keeps waiting. */
+  endTurn(run: LiveRun): void {
     for (const [worker, active] of this.#active) if (active === run) this.#active.delete(worker);
     this.serve();
   }
@@ -136,4 +143,54 @@ export class SlowLane {
 /** Whether the run has had no turn yet and none of its segments was reported. */
 export function isNew(run: LiveRun): boolean {
   return run.segments === 0 && run.sliceMs === 0;
+}
+
+/**
+ * Ends the waits of runs whose worker executes the long computation of another script. One timer serves all runs: it
+ * rings at the earliest deadline, and nearly all runs have started by then.
+ */
+export class StartWatch {
+  readonly #runs: () => readonly LiveRun[];
+  readonly #expire: (run: LiveRun) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #ringsAt = Number.POSITIVE_INFINITY;
+
+  /** `expire`: called for a run that waits for its worker and has reached its deadline. */
+  constructor(runs: () => readonly LiveRun[], expire: (run: LiveRun) => void) {
+    this.#runs = runs;
+    this.#expire = expire;
+  }
+
+  limit(run: LiveRun): void {
+    run.startBy = performance.now() + run.job.limits.queueWaitMs;
+    this.#ringBy(run.startBy);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #ringBy(at: number): void {
+    if (at >= this.#ringsAt) return;
+    clearTimeout(this.#timer);
+    this.#ringsAt = at;
+    const delayMs = Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(at - performance.now())));
+    this.#timer = setTimeout(() => this.#ring(), delayMs).unref();
+  }
+
+  #ring(): void {
+    this.#ringsAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    for (const run of this.#runs()) {
+      const { startBy } = run;
+      if (startBy === undefined || run.segments > 0) continue;
+      if (now < startBy) this.#ringBy(startBy);
+      else this.#endWait(run);
+    }
+  }
+
+  #endWait(run: LiveRun): void {
+    run.startBy = undefined;
+    if (run.worker?.control.busy().run !== run.key) this.#expire(run);
+  }
 }

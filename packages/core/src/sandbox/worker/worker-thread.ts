@@ -1,11 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import type { SandboxLimits } from '../../protocol/index.js';
 import type { Artefacts } from './artefacts.js';
-import { BytecodeLedger, Control, IDLE, WakefulLoop } from './link.js';
+import { Control, IDLE, WakefulLoop, WorkerLedger } from './link.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
 
 /** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
+/** Maximum number of lists of tools that a worker keeps. */
+const TOOLS_CACHE = 64;
 /**
  * The interval at which a busy worker is checked, and the maximum time by which a segment may exceed its limit before
  * the worker is terminated, in ms.
@@ -53,7 +55,8 @@ export class WorkerThread {
   /** Bytes by which the worker's live sandboxes have grown since they were started. */
   grownBytes = 0;
   readonly #worker: Worker;
-  readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
+  readonly #ledger = new WorkerLedger<true>(BYTECODE_CACHE);
+  readonly #toolsLedger = new WorkerLedger<true>(TOOLS_CACHE);
   readonly #freeSlots: number[];
   readonly #handlers: WorkerThreadHandlers;
   readonly #loop = new WakefulLoop();
@@ -144,9 +147,12 @@ export class WorkerThread {
    * counts as having the bytecode.
    */
   knows(sha256: string): boolean {
-    if (this.#ledger.use(sha256) === true) return true;
-    this.#ledger.add(sha256, true);
-    return false;
+    return isKnown(this.#ledger, sha256);
+  }
+
+  /** The same for a list of tools' names. */
+  knowsTools(key: string): boolean {
+    return isKnown(this.#toolsLedger, key);
   }
 
   /** True if these limits are the last ones that were sent. After the call, they count as the last ones. */
@@ -176,7 +182,12 @@ export class WorkerThread {
   }
 
   #sendBirth(artefacts: Artefacts): void {
-    const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
+    const birth: WorkerBirth = {
+      ...artefacts,
+      control: this.control.buffer,
+      bytecodeCacheSize: BYTECODE_CACHE,
+      toolsCacheSize: TOOLS_CACHE,
+    };
     if (!this.#isLost) this.#worker.postMessage(birth);
   }
 
@@ -238,4 +249,10 @@ export class WorkerThread {
     void this.#worker.terminate();
     this.#handlers.onLost(culprit ?? (run === IDLE ? undefined : run), detail);
   }
+}
+
+function isKnown(ledger: WorkerLedger<true>, key: string): boolean {
+  if (ledger.use(key) === true) return true;
+  ledger.add(key, true);
+  return false;
 }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { compilerExecutable, coreFile } from '../../files/core-files.js';
 import { FairQueue, type Turn } from '../../protocol/fair-queue.js';
 import type { Defined } from '../../protocol/json.js';
-import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
+import { CheckerProcess, type NativeDiagnostic, type TypePlace } from './checker-process.js';
 
 export interface CheckPoolOptions {
   /**
@@ -32,10 +32,17 @@ interface ToolSet {
  * little processor time. `unavailable`: no process could run the check.
  */
 export type CheckAnswer =
-  | { readonly type: 'checked'; readonly diagnostics: readonly NativeDiagnostic[] }
+  | {
+      readonly type: 'checked';
+      readonly diagnostics: readonly NativeDiagnostic[];
+      /** The diagnostics of the same script with the observed types of results. */
+      readonly observed?: readonly NativeDiagnostic[] | undefined;
+    }
   | { readonly type: 'slow' }
   | { readonly type: 'busy'; readonly waitedMs: number }
   | { readonly type: 'unavailable'; readonly detail: string };
+
+type CheckedAnswer = Extract<CheckAnswer, { type: 'checked' }>;
 
 export interface CheckPoolStats {
   /** Number of live processes. */
@@ -52,6 +59,8 @@ export interface CheckPoolStats {
 }
 
 interface Job {
+  /** Asks a process that has read the declarations. */
+  readonly ask: (process: CheckerProcess) => Promise<Omit<CheckedAnswer, 'type'>>;
   readonly toolSet: ToolSet;
   readonly text: string;
   readonly turn: Turn;
@@ -109,9 +118,31 @@ export class CheckPool {
     return new Promise((resolve) => {
       if (this.#isClosed)
         return resolve({ type: 'unavailable', detail: 'The type checker is closed, because its harness is closed.' });
-      this.#enqueue({ toolSet, text, turn, since: performance.now(), resolve, losses: 0 });
+      const ask = async (process: CheckerProcess) => ({ diagnostics: await process.check(toolSet.name, text) });
+      this.#enqueue({ ask, toolSet, text, turn, since: performance.now(), resolve, losses: 0 });
       this.#serve();
     });
+  }
+
+  /** The types at places of a text; undefined for a place without a known type. Never rejects. */
+  async printTypes(
+    toolSet: ToolSet,
+    text: string,
+    places: readonly TypePlace[],
+    turn: Turn,
+  ): Promise<readonly (string | undefined)[]> {
+    const none = places.map(() => undefined);
+    if (this.#isClosed || places.length === 0) return none;
+    let types: readonly (string | undefined)[] = none;
+    await new Promise<CheckAnswer>((resolve) => {
+      const ask = async (process: CheckerProcess) => {
+        types = await process.printTypes(toolSet.name, text, places);
+        return { diagnostics: [] };
+      };
+      this.#enqueue({ ask, toolSet, text, turn, since: performance.now(), resolve, losses: 0 });
+      this.#serve();
+    });
+    return types;
   }
 
   /** The time in which a process starts, or reads the declarations, does not count as a wait. */
@@ -203,10 +234,10 @@ export class CheckPool {
       const process = await this.#openProcess(seat, job.toolSet);
       isOpen = true;
       const deadlineMs = this.#options.deadlineMs + job.text.length * MS_FOR_CHARACTER;
-      const diagnostics = await this.#inTime(process, deadlineMs, () => process.check(job.toolSet.name, job.text));
+      const answer = await this.#inTime(process, deadlineMs, () => job.ask(process));
       this.#checkedCount++;
       this.#reason = undefined;
-      return { type: 'checked', diagnostics };
+      return { type: 'checked', ...answer };
     } catch (error) {
       const isStarved = error instanceof MissedDeadline && error.isStarved;
       if (isOpen && error instanceof MissedDeadline && !isStarved) return this.#slowAnswer();

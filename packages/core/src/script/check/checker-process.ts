@@ -97,16 +97,40 @@ export class CheckerProcess {
    * a time.
    */
   async check(project: string, text: string): Promise<readonly NativeDiagnostic[]> {
+    const where = await this.#replaceScript(project, text);
+    const diagnostics = await this.#rpc.request<NativeDiagnostic[] | null>('getSemanticDiagnostics', where);
+    return diagnostics ?? [];
+  }
+
+  /** The types at places of a text in an open project; undefined for a place without a type. */
+  async printTypes(
+    project: string,
+    text: string,
+    places: readonly TypePlace[],
+  ): Promise<readonly (string | undefined)[]> {
+    const where = await this.#replaceScript(project, text);
+    const positions = places.flatMap(({ atUse, atDeclaration }) => [atUse, atDeclaration]);
+    const found = await this.#rpc.request<({ id: number } | null)[]>('getTypesAtPositions', { ...where, positions });
+    const printed = await Promise.all(
+      found.map(async (type) =>
+        type === null
+          ? undefined
+          : this.#rpc.request<string>('typeToString', { ...where, type: type.id, flags: NO_TRUNCATION }),
+      ),
+    );
+    return places.map(({ isConstant }, index) => {
+      const [atUse, atDeclaration] = printed.slice(index * 2);
+      // A script may have narrowed the type of a variable, and a later script may assign any value of its whole type.
+      return isConstant || isIncomplete(atDeclaration) ? atUse : atDeclaration;
+    });
+  }
+
+  async #replaceScript(project: string, text: string) {
     const folder = projectFolder(project);
     const file = `${folder}/script.ts`;
     this.#files.set(file, text);
     const snapshot = await this.#update({ fileChanges: { changed: [file] } });
-    const diagnostics = await this.#rpc.request<NativeDiagnostic[] | null>('getSemanticDiagnostics', {
-      snapshot,
-      project: `${folder}/tsconfig.json`,
-      file,
-    });
-    return diagnostics ?? [];
+    return { snapshot, project: `${folder}/tsconfig.json`, file };
   }
 
   /** Processor time of the process so far, in ms; undefined if the platform does not report it. */
@@ -159,6 +183,21 @@ export class CheckerProcess {
     this.#rpc.fail(reason);
     this.#onGone();
   }
+}
+
+/** The places of a variable's name, as UTF-16 offsets. */
+export interface TypePlace {
+  readonly atUse: number;
+  readonly atDeclaration: number;
+  readonly isConstant: boolean;
+}
+
+/** A flag of `typeToString`: long types are printed in full. */
+const NO_TRUNCATION = 1;
+
+/** Whether only the uses of a variable show its type, as of a variable without a value and of an empty list. */
+function isIncomplete(type: string | undefined): boolean {
+  return type === undefined || type === 'any' || type === 'any[]';
 }
 
 /** A diagnostic as the compiler reports it; see `Diagnostic` in `typescript/unstable/async`. */

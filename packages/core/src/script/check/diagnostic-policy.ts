@@ -123,7 +123,7 @@ export class DiagnosticPolicy {
     return this.#facts.insertedRanges.some(([start, end]) => start <= offset && until <= end);
   }
 
-  /** Whether the script catches a failure at the offset. A wrong tool call rejects the script even then. */
+  /** Whether the script catches a failure at the offset. Wrong arguments of a tool reject the script even then. */
   #isInTryBlock(offset: number): boolean {
     return this.#facts.tryBlocks.some(([start, end]) => start <= offset && offset < end);
   }
@@ -132,7 +132,10 @@ export class DiagnosticPolicy {
     const [name, type] = quotedTexts(diagnostic.text);
     if (name === undefined || type === undefined) return 'warning';
     // The type `never` means that the script has tested the tool, so the rest of the branch is never reached.
-    if (this.isMissingTool(diagnostic, offset)) return type === 'never' ? 'off' : 'error';
+    if (this.isMissingTool(diagnostic, offset)) {
+      if (type === 'never') return 'off';
+      return this.#isInTryBlock(offset) ? 'warning' : 'error';
+    }
     // A second sentence means that only some of the value's possible types lack the member.
     if (
       this.#facts.assignedMembers.has(name) ||

@@ -10,8 +10,9 @@ import type { Finding } from '../analyse/findings.js';
 import type { ResultText } from '../analyse/result-texts.js';
 import type { CallFact, SourceFacts } from '../analyse/source-facts.js';
 import { judgeCalls, type CallIssue, type JudgeArgument } from './call-issues.js';
+import type { TopLevel } from '../../protocol/index.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
-import type { NativeDiagnostic } from './checker-process.js';
+import type { NativeDiagnostic, TypePlace } from './checker-process.js';
 import { DiagnosticPolicy } from './diagnostic-policy.js';
 import { diagnosticSentences, withChoices } from './diagnostic-text.js';
 
@@ -19,12 +20,50 @@ import { diagnosticSentences, withChoices } from './diagnostic-text.js';
 export interface TypeChecker {
   /** Checkers with equal keys give equal results. The key is part of a compiled script's cache key. */
   readonly key: string;
-  /** Runs TypeScript. Never rejects. `source` is the script after repairs. Checks of several principals take turns. */
-  check(source: string, turn: Turn): Promise<CheckAnswer>;
+  /**
+   * Runs TypeScript. Never rejects. `source` is the script after repairs. Checks of several principals take turns.
+   * A script that disagrees with `observed` gets a warning.
+   */
+  check(source: string, turn: Turn, kept?: KeptVariables, observed?: ObservedTools): Promise<CheckAnswer>;
   /** Judges TypeScript's answer about the script. Offsets refer to `source`. */
-  judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
+  judge(
+    answer: CheckAnswer,
+    source: string,
+    facts: SourceFacts,
+    kept?: KeptVariables,
+    observed?: ObservedTools,
+  ): TypeCheck;
+  /**
+   * The types of a script's variables at its end, as TypeScript prints them, and of the value that it returned;
+   * undefined for a variable without a known type. Never rejects.
+   */
+  printTypes(source: string, declared: TopLevel, turn: Turn, options: PrintOptions): Promise<readonly PrintedType[]>;
   /** Starts the process for which the first check would otherwise wait. */
   warm(): Promise<void>;
+}
+
+/** The variables of earlier scripts that a script can use. */
+export interface KeptVariables {
+  readonly names: readonly string[];
+  /** Declarations before and after the script, in TypeScript. */
+  readonly before: string;
+  readonly after: string;
+}
+
+interface PrintOptions {
+  readonly kept: KeptVariables;
+  /** The name of the value that the script returned, if its type is wanted. */
+  readonly value: string | undefined;
+}
+
+export type PrintedType = string | undefined;
+
+/** The tools whose results are observed. */
+export interface ObservedTools {
+  /** Their type, to be intersected with `Tools`. */
+  readonly type: string;
+  /** The type of each tool's results, by the name of the tool. */
+  readonly results: ReadonlyMap<string, string>;
 }
 
 export interface TypeCheck extends TypeReport {
@@ -45,14 +84,19 @@ export interface TypeCheckerOptions {
   /** All declarations that a script can use in addition to the language, in TypeScript. */
   readonly declarations: string;
   readonly toolNames: readonly string[];
-  readonly findSignature: (tool: string) => string | undefined;
+  /** A tool's declaration on one line. `observed`: the type of its results, if it declares none. */
+  readonly findSignature: (tool: string, observed?: string) => string | undefined;
   readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
   readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
 }
 
-const HEAD = 'export {};async function __script(){\n';
-const TAIL = '\n}\n';
+const BEFORE_TOOLS = 'export {};';
+const SCRIPT_HEAD = 'async function __script(){\n';
+const SCRIPT_TAIL = '\n}\n';
+const RESULT_NAME = '__result';
+const RESULT = `const ${RESULT_NAME}=0 as any as Awaited<ReturnType<typeof __script>>;`;
+const NOTHING_KEPT: KeptVariables = { names: [], before: '', after: '' };
 
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   const { pool, key, mode, declarations, toolNames, findSignature, judgeArgument, isObject } = options;
@@ -62,29 +106,80 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   return {
     key,
     warm: () => (warming ??= pool.warm(toolSet)),
-    check: (source, turn) => pool.check(toolSet, HEAD + withoutLoneSurrogates(source) + TAIL, turn),
-    judge(answer, source, facts) {
+    async check(source, turn, { before, after } = NOTHING_KEPT, observedTools) {
+      const afterTools = before + SCRIPT_HEAD;
+      const text = withoutLoneSurrogates(source) + SCRIPT_TAIL + after;
+      const head = BEFORE_TOOLS + afterTools;
+      const answer = await pool.check(toolSet, head + text, turn);
+      if (observedTools === undefined || answer.type !== 'checked') return answer;
+      // The first signature of a tool whose result is observed has the observed type, before the declared `any`.
+      const declared = `declare const tools:${observedTools.type}&Tools;`;
+      const again = await pool.check(toolSet, BEFORE_TOOLS + declared + afterTools + text, turn);
+      if (again.type !== 'checked') return answer;
+      const inText = (at: number) => Math.max(head.length, at - declared.length);
+      const observed = again.diagnostics.map((one) => ({ ...one, pos: inText(one.pos), end: inText(one.end) }));
+      return { ...answer, observed };
+    },
+    judge(given, source, facts, { before } = NOTHING_KEPT, observedTools) {
+      const prefix = BEFORE_TOOLS.length + before.length + SCRIPT_HEAD.length;
+      const answer = before === '' ? given : withoutEarlier(given, prefix);
       const context = {
         facts,
         toolNames,
-        findSignature,
+        findSignature: (tool: string) => findSignature(tool, observedTools?.results.get(tool)),
         judgeArgument,
         isObject,
         choices,
-        prefix: HEAD.length,
+        prefix,
         source,
       };
       // Without TypeScript's answer, only known arguments can be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softenedReport(report) : report;
-      if (answer.type === 'checked') return { isChecked: true, isFinal: true, findings, hint };
+      if (answer.type === 'checked') {
+        const warnings = observedWarnings(answer.observed ?? [], report, context);
+        return { isChecked: true, isFinal: true, findings: [...findings, ...warnings], hint };
+      }
       const unchecked = { isChecked: false, isFinal: answer.type === 'slow', hint };
       // defence: never-unchecked
       if (mode === 'error' && answer.type !== 'unavailable')
         return { ...unchecked, findings, refusal: uncheckedFailure(answer) };
       return { ...unchecked, findings: [uncheckedFinding(answer), ...findings] };
     },
+    printTypes(source, declared, turn, options) {
+      const { text, places } = printedText(withoutLoneSurrogates(source), declared, options);
+      return pool.printTypes(toolSet, text, places, turn);
+    },
   };
+}
+
+/** A script that uses each of its variables at its end, and the places of their names. */
+function printedText(
+  source: string,
+  { variables, end }: TopLevel,
+  { kept: { before, after }, value }: PrintOptions,
+): { text: string; places: TypePlace[] } {
+  const head = BEFORE_TOOLS + before + SCRIPT_HEAD;
+  const opening = '\n;[';
+  const uses = `${opening}${variables.map(({ name }) => name).join()}];`;
+  const script = head + source.slice(0, end) + uses + source.slice(end) + SCRIPT_TAIL;
+  let atUse = head.length + end + opening.length;
+  const places = variables.map(({ name, offset, kind }): TypePlace => {
+    const atDeclaration = head.length + offset + (offset < end ? 0 : uses.length);
+    const place = { atUse, atDeclaration, isConstant: kind === 'constant' };
+    atUse += name.length + 1;
+    return place;
+  });
+  const atResult = script.length + RESULT.indexOf(RESULT_NAME);
+  if (value !== undefined) places.push({ atUse: atResult, atDeclaration: atResult, isConstant: true });
+  return { text: script + RESULT + after, places };
+}
+
+/** Removes diagnostics of the declarations before a script: the script cannot change them. */
+function withoutEarlier(answer: CheckAnswer, from: number): CheckAnswer {
+  if (answer.type !== 'checked') return answer;
+  const inScript = ({ pos }: NativeDiagnostic) => pos >= from;
+  return { ...answer, diagnostics: answer.diagnostics.filter(inScript), observed: answer.observed?.filter(inScript) };
 }
 
 /**
@@ -133,6 +228,29 @@ function softenedReport({ findings }: TypeReport): TypeReport {
     findings: findings.map((finding) => (finding.severity === 'error' ? { ...finding, severity: 'warning' } : finding)),
     hint: undefined,
   };
+}
+
+/**
+ * The errors that a script would have if results always looked like those of earlier calls. Earlier
+ * results prove nothing, so each error is a warning.
+ */
+function observedWarnings(
+  diagnostics: readonly NativeDiagnostic[],
+  { findings }: TypeReport,
+  context: ReportContext,
+): readonly Finding[] {
+  const reported = new Set(findings.map(({ offset }) => offset));
+  return reportTypes(diagnostics, context)
+    .findings.filter(
+      ({ severity, code, offset }) => severity === 'error' && code.startsWith('ts') && !reported.has(offset),
+    )
+    .map(({ message, offset }) => ({
+      // defence: observed-types-refuse-nothing
+      severity: 'warning',
+      code: 'observed-type',
+      message: `${message} Earlier results of the tool looked like this. It is observed, not promised.`,
+      offset,
+    }));
 }
 
 /** The checker's report about a script: at most five findings, errors first, and a hint. */

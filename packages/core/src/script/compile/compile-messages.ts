@@ -1,4 +1,4 @@
-import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../../protocol/index.js';
+import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure, TopLevel } from '../../protocol/index.js';
 import type { EditLayers } from '../syntax/source-text.js';
 import type { SourceFacts } from '../analyse/source-facts.js';
 
@@ -9,6 +9,8 @@ export interface CompileRequest {
   readonly toolNames: readonly string[] | undefined;
   /** Whether the type checker will look at the script. */
   readonly wantsFacts: boolean;
+  /** The variables of earlier scripts. Undefined unless the script belongs to a program. */
+  readonly keptNames?: readonly string[] | undefined;
 }
 
 /** The thread's answer: plain data. */
@@ -24,6 +26,7 @@ export type CompileAnswer =
       readonly patterns: CompiledScript['patterns'];
       /** The facts, if the request asked for them. */
       readonly facts: SourceFacts | undefined;
+      readonly topLevel: TopLevel | undefined;
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
 

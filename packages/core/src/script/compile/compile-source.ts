@@ -7,6 +7,7 @@ import { findForeignMethods } from '../analyse/foreign-methods.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { insertedRanges, LineIndex, originalOffset } from '../syntax/source-text.js';
 import type { Finding } from '../analyse/findings.js';
+import { withDirectCalls } from './direct-calls.js';
 import { findGrowth, type Growth } from './growth.js';
 import { findMissingImplementations, findUnknownTools } from '../analyse/known-names.js';
 import { findInexactIntegers } from '../analyse/inexact-integers.js';
@@ -18,9 +19,10 @@ import { findPromiseMisuse } from '../analyse/promise-rules.js';
 import { parseWithRepairs, type RepairedScript } from '../repair/repair.js';
 import type { RepairNote } from '../repair/tree-repair.js';
 import { sourceFacts } from '../analyse/collect-facts.js';
-import { stripTypes } from './strip.js';
+import { stripTypes, type StripResult } from './strip.js';
 import { findToolCalls } from '../syntax/tool-calls.js';
-import { wrap } from './wrapper.js';
+import { topLevel } from '../analyse/top-level.js';
+import { wrap, wrapCell } from './wrapper.js';
 
 const MAX_DIAGNOSTICS = 50;
 /** Maximum number of rejecting findings in the facts for the type checker. A reader needs only a few. */
@@ -36,8 +38,8 @@ const MAX_GROWTH = 4_194_304;
  * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. The function has no side
  * effects, and runs in the compiler's worker thread.
  */
-export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
-  const script = parseWithRepairs(source, toolNames);
+export function compileSource({ source, toolNames, wantsFacts, keptNames }: CompileRequest): CompileAnswer {
+  const script = parseWithRepairs(source, { toolNames, keptNames });
   const report = new Report(source, script);
   for (const note of script.notes) report.addRepair(note);
   if (!script.ok) return syntaxFailure(script.problems, report);
@@ -81,8 +83,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   const planned = planCalls(script.index, calls);
   return {
     type: 'compiled',
-    javascript: wrap(stripped.code),
-    mappings: stripped.mappings,
+    ...wrapScript(script, stripped, keptNames),
     layers: script.layers,
     diagnostics: report.diagnostics(),
     plan: planned.map(({ offset, given: _given, ...call }): PlannedCall => {
@@ -100,6 +101,18 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
         })
       : undefined,
   };
+}
+
+function wrapScript(
+  { index, text }: Extract<RepairedScript, { ok: true }>,
+  { code, mappings }: Extract<StripResult, { ok: true }>,
+  keptNames: readonly string[] | undefined,
+): Pick<Extract<CompileAnswer, { type: 'compiled' }>, 'javascript' | 'mappings' | 'topLevel'> {
+  if (keptNames === undefined) return { javascript: wrap(code), mappings, topLevel: undefined };
+  const declared = topLevel(index.program, text);
+  const isOwn = (name: string) => (index.declared.get(name)?.length ?? 0) > 0 && !keptNames.includes(name);
+  const direct = withDirectCalls({ code, mappings }, isOwn);
+  return { javascript: wrapCell(direct.code, declared.variables), mappings: direct.mappings, topLevel: declared };
 }
 
 function syntaxFailure(problems: Extract<RepairedScript, { ok: false }>['problems'], report: Report): CompileAnswer {

@@ -20,7 +20,7 @@ import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread, type ThreadResult } from './compile-thread.js';
 import { ScriptLinks } from './script-links.js';
 import { applyLayers, LineIndex, originalOffset } from '../syntax/source-text.js';
-import type { TypeCheck, TypeChecker } from '../check/index.js';
+import type { KeptVariables, TypeCheck, TypeChecker } from '../check/index.js';
 import { encodePositions, PositionTable } from './wrapper.js';
 
 export interface CompilerOptions {
@@ -40,6 +40,8 @@ export interface CompileOptions {
   readonly toolNames?: readonly string[] | undefined;
   /** Checks each script that passed the rules. Omitted: types are not checked. */
   readonly typeChecker?: TypeChecker | undefined;
+  /** The variables of earlier scripts. Undefined unless the script belongs to a program. */
+  readonly kept?: KeptVariables | undefined;
   /** Scripts of several principals take turns. */
   readonly principal?: string | undefined;
   /** Maximum time to wait for a turn, in ms: for the compiler, and for the type checker. Default: the default limit. */
@@ -138,12 +140,13 @@ class ThreadedCompiler implements Compiler {
   }
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
-    const { toolNames, typeChecker, principal, queueWaitMs = DEFAULT_LIMITS.queueWaitMs } = options;
+    const { toolNames, typeChecker, kept, principal, queueWaitMs = DEFAULT_LIMITS.queueWaitMs } = options;
     const turn = { principal, waitMs: queueWaitMs };
     // The type checker runs in parallel with the compiler's worker thread. This early check is wasted if the script
     // needs repairs, but most scripts need none.
-    const early = typeChecker?.check(source, turn);
-    const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined }, turn);
+    const early = typeChecker?.check(source, turn, kept);
+    const wantsFacts = typeChecker !== undefined;
+    const result = await this.#thread.run({ source, toolNames, wantsFacts, keptNames: kept?.names }, turn);
     if (result.type === 'broken')
       this.#onInternalError?.(
         `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
@@ -158,8 +161,8 @@ class ThreadedCompiler implements Compiler {
         cacheHit: false,
       });
     const repaired = applyLayers(source, answer.layers);
-    const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired, turn));
-    const checked = typeChecker.judge(found, repaired, answer.facts);
+    const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired, turn, kept));
+    const checked = typeChecker.judge(found, repaired, answer.facts, kept);
     const compiled =
       checked.refusal === undefined
         ? withTypes(source, answer, checked)
@@ -191,13 +194,13 @@ function withTypes(source: string, answer: CompiledAnswer, { findings, hint, isC
 }
 
 function compiledScript(source: string, answer: CompiledAnswer, diagnostics: readonly Diagnostic[]): CompiledScript {
-  const { javascript, mappings, layers, plan, given, patterns } = answer;
-  return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, given, patterns });
+  const { javascript, mappings, layers, plan, given, patterns, topLevel } = answer;
+  return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, given, patterns, topLevel });
 }
 
 /** Restores a compiled script from its `stored` form, without compiling or checking anything. */
 export function restoreScript(stored: StoredScript): CompiledScript {
-  const { source, diagnostics, plan, given, patterns, linked } = stored;
+  const { source, diagnostics, plan, given, patterns, linked, topLevel } = stored;
   const table = new PositionTable(() => encodePositions(stored));
   const links = linked === undefined ? undefined : new ScriptLinks(stored, linked);
   const javascript = links?.javascript ?? stored.javascript;
@@ -215,8 +218,14 @@ export function restoreScript(stored: StoredScript): CompiledScript {
     given: deepFreeze(given),
     linked: linked?.scripts ?? [],
     patterns: Object.freeze(patterns),
+    topLevel,
     stored: () => stored,
   });
+}
+
+/** The text of a script after its repairs. */
+export function repairedText({ source, layers }: Pick<StoredScript, 'source' | 'layers'>): string {
+  return applyLayers(source, layers);
 }
 
 /** The codes of repairs whose notes describe an effect on the script's run. */
@@ -249,11 +258,12 @@ function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure |
 
 const keyParts = new WeakMap<readonly string[], string>();
 
-function cacheKey(source: string, { language, toolNames, typeChecker }: CompileOptions): string {
-  const checked = typeChecker === undefined ? '' : `\u0002${typeChecker.key}`;
+function cacheKey(source: string, { language, toolNames, typeChecker, kept }: CompileOptions): string {
+  const cell = kept === undefined ? '' : `\u0003${sha256(JSON.stringify(kept))}`;
+  const checked = (typeChecker === undefined ? '' : `\u0002${typeChecker.key}`) + cell;
   if (toolNames === undefined) return `${language}${checked}\u0000${source}`;
   let names = keyParts.get(toolNames);
-  if (names === undefined) keyParts.set(toolNames, (names = toolNames.join('\u0001')));
+  if (names === undefined) keyParts.set(toolNames, (names = sha256(toolNames.join('\n'))));
   return `${language}${checked}\u0001${names}\u0000${source}`;
 }
 

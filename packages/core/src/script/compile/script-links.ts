@@ -2,7 +2,7 @@ import type { Links, ScriptPosition, StoredScript } from '../../protocol/index.j
 import { savedScriptId } from '../../protocol/saved-script.js';
 import { sha256 } from '../../text/crypto.js';
 import { LineIndex } from '../syntax/source-text.js';
-import { encodePositions, PositionTable } from './wrapper.js';
+import { encodePositions, openCell, PositionTable } from './wrapper.js';
 
 /** Maximum depth to which saved scripts can run each other. */
 const MAX_DEPTH = 8;
@@ -38,7 +38,11 @@ export class ScriptLinks {
     const compiled = scripts.map((linked) => ({ id: savedScriptId(linked), ...linked.compiled }));
     // defence: names-around-scripts-are-hashes
     const name = `$${sha256(JSON.stringify([script.source, tools, compiled.map(({ source }) => source)])).slice(0, 32)}`;
-    let code = `(async()=>{"use strict";const tools=${name}(0);return ${script.javascript}();\n`;
+    const { before, after } =
+      script.topLevel === undefined
+        ? { before: `(async()=>{"use strict";const tools=${name}(0);return ${script.javascript}();\n`, after: '})' }
+        : openCell(script.javascript, `${name}(0)`);
+    let code = before;
     for (const [index, { id, ...part }] of compiled.entries()) {
       code += `function ${name}_${index}(context,tools){return `;
       const table = new PositionTable(() => encodePositions(part));
@@ -51,7 +55,7 @@ export class ScriptLinks {
       code += `${part.javascript}()}\n`;
     }
     const bodies = compiled.map(({ id }, index) => `${JSON.stringify(id)}:${name}_${index}`);
-    this.javascript = `${code}${viewCode(name, tools, bodies.join())}})`;
+    this.javascript = `${code}${viewCode(name, tools, bodies.join())}${after}`;
   }
 
   /** The position in a saved script; undefined for code that belongs to no saved script. */

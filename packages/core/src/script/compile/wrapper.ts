@@ -1,5 +1,5 @@
 import { decodedMappings, TraceMap } from '@jridgewell/trace-mapping';
-import type { SourcePosition } from '../../protocol/index.js';
+import type { SourcePosition, TopLevelVariable } from '../../protocol/index.js';
 import { applyLayers, LineIndex, originalOffset, type EditLayers } from '../syntax/source-text.js';
 
 const HEAD = '(async()=>{"use strict";\n';
@@ -11,6 +11,42 @@ const TAIL = '\n})';
  */
 export function wrap(code: string): string {
   return HEAD + code + TAIL;
+}
+
+/**
+ * A script of a program: a function that receives the variables of earlier scripts as an object, and a function that
+ * receives the script's own variables. It returns the script as `wrap` makes it. Only a sloppy function can have `with`;
+ * the script is strict. The script contains none of the names around it, so it can use none of them.
+ */
+export function wrapCell(code: string, variables: readonly TopLevelVariable[]): string {
+  const prefix = unusedPrefix(code);
+  const [scope, declare, value] = [`${prefix}s`, `${prefix}d`, `${prefix}v`];
+  const bindings = variables.map(({ name, kind }) => {
+    const write = kind === 'constant' || kind === 'enum' ? '' : `,(${value})=>{${name}=${value}}`;
+    return `[${JSON.stringify(name)}]:[()=>${name}${write}]`;
+  });
+  return (
+    `(function(${scope},${declare}){with(${scope}){return ${CELL_HEAD}` +
+    `(async()=>{"use strict";${declare}({${bindings.join()}});\n${code}${TAIL}${CELL_TAIL}`
+  );
+}
+
+const CELL_HEAD = '(function(){"use strict";return ';
+const CELL_TAIL = '})()}})';
+
+/** The two parts of a script of a program between which other functions can stand. `tools` replaces its tools. */
+export function openCell(javascript: string, tools: string): { before: string; after: string } {
+  const before = javascript
+    .slice(0, -CELL_TAIL.length)
+    .replace(CELL_HEAD, () => CELL_HEAD.replace('return ', `const tools=${tools};return `));
+  return { before: `${before};\n`, after: CELL_TAIL };
+}
+
+// defence: names-around-cells-are-unused
+function unusedPrefix(code: string): string {
+  let prefix = '$cell';
+  while (code.includes(prefix)) prefix += '_';
+  return prefix;
 }
 
 /** The input for mapping positions in the wrapped code to the source. */
@@ -103,7 +139,7 @@ function pieceMapper(input: MappingInput): (piece: MappedPiece) => MappedPiece |
 const ODD_LINE_ENDS = /[\r\u2028\u2029]/;
 
 function unwrappedCode({ javascript }: MappingInput): string {
-  return javascript.slice(HEAD.length, javascript.length - TAIL.length);
+  return javascript.slice(javascript.indexOf('\n') + 1, javascript.lastIndexOf('\n'));
 }
 
 /** Lines of `javascript` that belong to the wrapper, before the script's first line. */

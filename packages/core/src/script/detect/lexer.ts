@@ -209,6 +209,8 @@ export class ScriptLexer {
   #takePunctuator(character: number, position: number): void {
     switch (character) {
       case SLASH:
+        // `</name>` is markup, and no regular expression begins directly after `<`.
+        if (this.#previous === LESS_THAN) this.#token = 'value';
         this.#state = 'slash';
         this.#literalStart = position;
         return;

@@ -16,13 +16,18 @@ export function repairEntry(index: SyntaxIndex, text: string): TreeRepair | unde
   const exported = statements.find((statement) => statement.type === 'ExportDefaultDeclaration');
   if (exported !== undefined) return repairExport(exported, statements, index, text);
   const [only] = statements;
-  const whole = statements.length === 1 && only !== undefined ? repairWhole(only, index, text) : undefined;
+  const isWhole = statements.length === 1 && only !== undefined && !isKeptFunction(only, index);
   return (
-    whole ??
-    repairUncalledFunction(statements, index, text) ??
+    (isWhole ? repairWhole(only, index, text) : undefined) ??
+    (index.isCell ? undefined : repairUncalledFunction(statements, index, text)) ??
     repairUnawaitedCall(statements, index) ??
-    repairLastValue(statements, index)
+    repairLastValue(statements, index, text)
   );
+}
+
+/** Whether a later script of the program can call the function. */
+function isKeptFunction(statement: Node, { isCell }: SyntaxIndex): boolean {
+  return isCell && statement.type === 'FunctionDeclaration' && statement.id?.name !== 'main';
 }
 
 function isInert(statement: Node): boolean {
@@ -275,12 +280,30 @@ function isAsyncFunction(callee: Node, index: SyntaxIndex): boolean {
 
 // The last statement is an expression, and nothing is returned
 
-function repairLastValue(statements: readonly Node[], index: SyntaxIndex): TreeRepair | undefined {
+function repairLastValue(statements: readonly Node[], index: SyntaxIndex, text: string): TreeRepair | undefined {
   const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
-  if (last?.type !== 'ExpressionStatement' || !isLastValue(last.expression, index)) return undefined;
-  if (index.returns.some(isTopLevel)) return undefined;
+  if (last === undefined || index.returns.some(isTopLevel)) return undefined;
+  if (last.type === 'VariableDeclaration') return repairLastConstant(last, index, text);
+  if (last.type !== 'ExpressionStatement' || !isLastValue(last.expression, index)) return undefined;
   const message = 'The script has no `return`; the value of its last statement is returned.';
   return treeRepair('repair-last-value', message, [{ start: last.start, end: last.start, text: 'return ' }]);
+}
+
+/** A result that the script stores and never uses, as the last statement: `const user = await tools.getUser({ id })`. */
+function repairLastConstant(
+  last: NodeOf<'VariableDeclaration'>,
+  index: SyntaxIndex,
+  text: string,
+): TreeRepair | undefined {
+  const { id, init } = last.declarations.at(-1)!;
+  if (id.type !== 'Identifier' || init === null || index.references.has(id.name)) return undefined;
+  const value = innerExpression(init);
+  if (value.type !== 'AwaitExpression' || !isLastValue(value, index)) return undefined;
+  const end = text.charAt(last.end - 1) === ';' ? ' ' : '; ';
+  const message = `The script has no \`return\`; the value of \`${id.name}\` is returned.`;
+  return treeRepair('repair-last-value', message, [
+    { start: last.end, end: last.end, text: `${end}return ${id.name};` },
+  ]);
 }
 
 // Edits

@@ -2,7 +2,7 @@ import { isBuiltin } from 'node:module';
 import { blank, type Edit } from '../syntax/source-text.js';
 import type { SyntaxIndex } from '../syntax/syntax-index.js';
 import { memberName, innerExpression, type Node, type NodeOf } from '../syntax/syntax.js';
-import { ToolFit } from './tool-fit.js';
+import { ToolFit } from '../../text/tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 
 /**

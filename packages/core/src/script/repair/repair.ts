@@ -1,5 +1,6 @@
 import { applyEdits, blank, originalOffset, type Edit, type EditLayers } from '../syntax/source-text.js';
 import { parseText, type ParsedText } from '../syntax/parse.js';
+import { keywordArguments, otherLanguage, scriptOfForeignCalls } from './notation.js';
 import { repairEntry } from './entry.js';
 import { repairFloating } from './floating.js';
 import { repairModules } from './modules.js';
@@ -18,24 +19,69 @@ export type RepairedScript = {
   readonly notes: readonly RepairNote[];
 } & (
   | { readonly ok: true; readonly index: SyntaxIndex }
-  | { readonly ok: false; readonly problems: Extract<ParsedText, { ok: false }>['problems'] }
+  | {
+      readonly ok: false;
+      readonly problems: Extract<ParsedText, { ok: false }>['problems'];
+    }
 );
 
 /**
  * Repairs common mistakes of models in a script, and parses the script. Repairs that are valid for any text replace
  * characters in place. Other repairs are made only if the text does not parse, or if the syntax tree shows that they
- * are needed. If no repair helps, the problems are those of the original text. `toolNames`: the names as scripts write
- * them. Omitted: no name is treated as the name of a tool.
+ * are needed. If no repair helps, the problems are those of the original text.
  */
-export function parseWithRepairs(source: string, toolNames?: readonly string[]): RepairedScript {
+export function parseWithRepairs(source: string, names: KnownNames = {}): RepairedScript {
   const surface = repairSurface(source);
+  const foreign = readNotation(surface, names.toolNames);
+  if (foreign !== undefined && 'ok' in foreign) return foreign;
+  return parseDraft(foreign ?? surface, names);
+}
+
+/** The names that a script can use, besides those of the language. */
+export interface KnownNames {
+  /** The names of tools as scripts write them. Omitted: no name is treated as the name of a tool. */
+  readonly toolNames?: readonly string[] | undefined;
+  /** See `indexSyntax`. */
+  readonly keptNames?: readonly string[] | undefined;
+}
+
+function parseDraft(surface: Draft, names: KnownNames): RepairedScript {
   const parsed = parseText(surface.text);
-  if (parsed.ok) return repairParsedScript(surface, parsed, toolNames);
+  if (parsed.ok) {
+    const python = keywordArguments(surface.text);
+    if (python !== undefined) return { ...surface, ok: false, problems: [python] };
+    return repairParsedScript(surface, parsed, names);
+  }
   for (const candidate of candidates(surface)) {
     const retried = parseText(candidate.text);
-    if (retried.ok) return repairProgram(candidate, indexSyntax(retried.program), toolNames);
+    if (retried.ok) return repairProgram(candidate, indexSyntax(retried.program, names.keptNames), names);
   }
-  return { ...surface, ok: false, problems: parsed.problems };
+  const other = otherLanguage(surface.text);
+  return {
+    ...surface,
+    ok: false,
+    problems: other === undefined ? parsed.problems : [other],
+  };
+}
+
+/**
+ * Reads calls in the notation of another system as a script. Refuses such calls if they name an unknown tool or cannot
+ * be read. Undefined for a script.
+ */
+function readNotation(
+  draft: Draft,
+  toolNames: readonly string[] | undefined,
+): Draft | Extract<RepairedScript, { ok: false }> | undefined {
+  if (toolNames === undefined) return undefined;
+  const read = scriptOfForeignCalls(draft.text, toolNames);
+  if (read === undefined) return undefined;
+  if (!('script' in read)) return { ...draft, ok: false, problems: [read] };
+  return next(draft, replacement(draft.text, read.script), {
+    code: 'repair-notation',
+    message: read.message,
+    severity: 'warning',
+    offset: 0,
+  });
 }
 
 interface Draft {
@@ -52,6 +98,9 @@ interface Draft {
  */
 const OPENING_FENCE = /^\s*`{3,}(?![ \t]*(?:diff|patch)\b)[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
+/** The tags of a block, around a script that arrives without them. */
+const BLOCK_TAGS = /^\s*<tool[-_]calls(?:\s[^<>\n]{0,100})?>/i;
+const CLOSING_TAG = /<\/tool[-_]calls>\s*$/i;
 const HASHBANG = /^#![^\r\n]*/;
 const LANGUAGE_WORD = /^\s*(?:[tj]sx?|typescript|javascript)(?=[ \t]*[\r\n])/i;
 
@@ -78,6 +127,13 @@ function repairSurface(source: string): Draft {
     notes.push(
       note('repair-language', 'The name of the language before the script was removed.', word[0].search(/\w/)),
     );
+  }
+  const tags = BLOCK_TAGS.exec(text);
+  if (tags !== null) {
+    text = blankOut(text, 0, tags[0].length);
+    const closing = CLOSING_TAG.exec(text);
+    if (closing !== null) text = blankOut(text, closing.index, text.length);
+    notes.push(note('repair-tags', 'The tags around the script were removed.', tags[0].search(/</)));
   }
   const hashbang = HASHBANG.exec(text);
   if (hashbang !== null) {
@@ -263,16 +319,12 @@ type ParsedScript = Extract<ParsedText, { ok: true }>;
  * Decodes entities in a script that parses: `a &lt; b` parses as `a & lt; b`. Only this exact form counts as an entity,
  * and only outside of literals.
  */
-function repairParsedScript(
-  draft: Draft,
-  parsed: ParsedScript,
-  toolNames: readonly string[] | undefined,
-): RepairedScript {
-  const index = indexSyntax(parsed.program);
+function repairParsedScript(draft: Draft, parsed: ParsedScript, names: KnownNames): RepairedScript {
+  const index = indexSyntax(parsed.program, names.keptNames);
   const decoded = withAccidentalEntitiesDecoded(draft, index);
   const retried = decoded === undefined ? undefined : parseText(decoded.text);
-  if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index, toolNames);
-  return repairProgram(decoded, indexSyntax(retried.program), toolNames);
+  if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index, names);
+  return repairProgram(decoded, indexSyntax(retried.program, names.keptNames), names);
 }
 
 function withAccidentalEntitiesDecoded(draft: Draft, index: SyntaxIndex): Draft | undefined {
@@ -304,11 +356,11 @@ const TREE_REPAIRS: readonly TreeRepairer[] = [
   repairEntry,
 ];
 
-function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly string[] | undefined): RepairedScript {
+function repairProgram(draft: Draft, index: SyntaxIndex, names: KnownNames): RepairedScript {
   let script: Extract<RepairedScript, { ok: true }> = { ...draft, ok: true, index };
   for (const repairer of TREE_REPAIRS) {
-    const repair = repairer(script.index, script.text, toolNames);
-    if (repair !== undefined) script = withTreeRepair(script, repair);
+    const repair = repairer(script.index, script.text, names.toolNames);
+    if (repair !== undefined) script = withTreeRepair(script, repair, names);
   }
   return script;
 }
@@ -317,6 +369,7 @@ function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly str
 function withTreeRepair(
   script: Extract<RepairedScript, { ok: true }>,
   { edits, notes }: TreeRepair,
+  { keptNames }: KnownNames,
 ): Extract<RepairedScript, { ok: true }> {
   const repaired = edits.length === 0 ? script : { ...script, ...draftWithEdits(script, edits) };
   const again = edits.length === 0 ? undefined : parseText(repaired.text);
@@ -325,7 +378,7 @@ function withTreeRepair(
   return {
     ...repaired,
     notes: [...script.notes, ...placed],
-    index: again === undefined ? script.index : indexSyntax(again.program),
+    index: again === undefined ? script.index : indexSyntax(again.program, keptNames),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Edit } from '../syntax/source-text.js';
 import { GIVEN } from '../analyse/known-names.js';
 import type { SyntaxIndex } from '../syntax/syntax-index.js';
 import { isWritten, memberName, type Visit } from '../syntax/syntax.js';
-import { ToolFit } from './tool-fit.js';
+import { ToolFit } from '../../text/tool-fit.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 
 /** Maximum number of unknown names that are reported, because looking for similar names takes time. */

@@ -28,6 +28,8 @@ export interface SyntaxIndex {
   readonly ambient: ReadonlyMap<string, Visit>;
   /** The identifiers that read or write each name. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
+  /** Whether later scripts of a program can use the script's variables. */
+  readonly isCell: boolean;
 }
 
 type Mutable<Index> = {
@@ -40,7 +42,11 @@ type Mutable<Index> = {
         : Index[Name];
 };
 
-export function indexSyntax(program: Program): SyntaxIndex {
+/**
+ * Indexes a script. `keptNames`: the variables of earlier scripts, if the script belongs to a program; they count as
+ * declared.
+ */
+export function indexSyntax(program: Program, keptNames?: readonly string[]): SyntaxIndex {
   const index: Mutable<SyntaxIndex> = {
     program,
     calls: [],
@@ -57,8 +63,10 @@ export function indexSyntax(program: Program): SyntaxIndex {
     declared: new Map(),
     ambient: new Map(),
     references: new Map(),
+    isCell: keptNames !== undefined,
   };
   walk(program, (visit) => indexVisit(index, visit));
+  for (const name of keptNames ?? []) if (!index.declared.has(name)) index.declared.set(name, []);
   return index;
 }
 

@@ -16,15 +16,17 @@ const port = parentPort!;
 
 class WatchedEngine extends FaultyEngine {
   readonly #image: Image;
+  readonly #host: EngineHost;
   #isWatched = false;
 
   constructor(module: WasmModule, host: EngineHost, image: Image) {
     super(module, host, image);
     this.#image = image;
+    this.#host = host;
   }
 
   override callWithText(callee: EngineValue, text: string): void {
-    if (callee === this.#image.header.entries.begin) this.#begin(text);
+    if (callee === this.#image.header.entries.begin) this.#begin();
     super.callWithText(callee, text);
   }
 
@@ -37,10 +39,8 @@ class WatchedEngine extends FaultyEngine {
     return text;
   }
 
-  /** The context is the last member of the list that a script begins with. */
-  #begin(initText: string): void {
-    const [list = ''] = initText.split('\n', 1);
-    const context = JSON.parse((JSON.parse(list) as unknown[]).at(-1) as string) as { fuzz?: ThreadPlan };
+  #begin(): void {
+    const context = JSON.parse(this.#host.asked!('context')) as { fuzz?: ThreadPlan };
     this.#isWatched = context.fuzz !== undefined;
     const { faults = [], memory = 0, stack = 0 } = context.fuzz ?? {};
     this.plan(faults, memory, stack);

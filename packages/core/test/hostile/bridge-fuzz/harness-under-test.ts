@@ -26,7 +26,6 @@ const CASE_LIMITS = {
   maxSourceBytes: 65_536,
   maxToolCalls: 1_000,
   maxConcurrentToolCalls: 64,
-  logRatePerSec: 1_000,
 } as const satisfies Partial<LimitsInput>;
 
 /** For scripts that must succeed on any busy machine. */

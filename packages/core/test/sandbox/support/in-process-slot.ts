@@ -1,5 +1,6 @@
 import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
 import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
+import { ToolNames, type GuestTexts } from '#core/sandbox/quickjs/guest-texts.js';
 import { Slot, type SlotHost, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { writeInit } from '#core/sandbox/worker/guest-messages.js';
@@ -10,6 +11,7 @@ import type { SandboxLimits } from '#core/protocol/index.js';
 export interface InProcessSlot {
   readonly slot: Slot;
   readonly limits: SandboxLimits;
+  readonly texts: GuestTexts;
   compile(body: string): Uint8Array;
   start(bytecode: Uint8Array): SlotSegment;
   startWithin(bytecode: Uint8Array, wallMs: number): SlotSegment;
@@ -36,22 +38,17 @@ export async function openSlot(
   const slot = new Slot(artefacts.module, artefacts.execute, host);
   const initText = writeInit({
     runId: 'scr_test',
-    sha256: '',
-    javascript: '',
-    toolNames: ['echo'],
-    contextJson: '{}',
     spawn: false,
     seed: [1, 2, 3, 4],
-    clockMs: 1,
-    wallMs: WALL_MS,
     limits: { ...limits, ...toldLimits },
-    principal: undefined,
   });
+  const texts = { tools: new ToolNames(['echo']), contextJson: '{}', positions: '' };
   const startWithin = (bytecode: Uint8Array, wallMs: number) =>
-    slot.start({ bytecode, initText, clockMs: 1, limits, sliceMs: WALL_MS }, wallMs);
+    slot.start({ bytecode, initText, texts, clockMs: 1, limits, sliceMs: WALL_MS }, wallMs);
   return {
     slot,
     limits,
+    texts,
     compile(body) {
       const bytecode = compiler.compile(asScript(body));
       if (!(bytecode instanceof Uint8Array)) throw new Error(JSON.stringify(bytecode));

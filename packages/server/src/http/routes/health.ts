@@ -45,8 +45,16 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
 
 /** The route needs no token, so a warning names no run. */
 async function stuckRunWarnings({ runs }: Service['stores']): Promise<string[]> {
-  const { runs: parked, next } = await runs.list({ parked: true });
-  if (parked.length === 0) return [];
-  const count = next === undefined ? `${parked.length}` : `more than ${parked.length}`;
-  return [`Parked runs, during which workers ended: ${count}. To list them: toolscript admin run list`];
+  const { runs: stuck, next } = await runs.list({ stuck: true });
+  const parked = stuck.filter((run) => run.parked !== undefined).length;
+  const counts = {
+    'Parked runs, during which workers ended': parked,
+    'Runs that no running worker can open': stuck.length - parked,
+  };
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(
+      ([which, count]) =>
+        `${which}: ${next === undefined ? '' : 'at least '}${count}. To list them: toolscript admin run list`,
+    );
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { notFoundProblem } from '../problems.js';
 import { AgentSchema, pageSchema, ToolSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { agentView, toolView } from '../views.js';
+import { requireAgent } from './submit.js';
 
 /** Routes that show the agents and the tools. */
 export function registryRoutes(instance: FastifyInstance, service: Service): void {
@@ -32,8 +32,7 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
       response: { 200: pageSchema(ToolSchema) },
     },
     handler: async ({ query: { agentId } }) => {
-      const served = await service.agents.find(agentId);
-      if (served === undefined) throw notFoundProblem('agent', agentId ?? '');
+      const served = await requireAgent(service, agentId);
       const { harness } = await served.open({});
       const catalog = harness.catalog();
       return { data: harness.tools().map((tool) => toolView(tool, catalog)) };

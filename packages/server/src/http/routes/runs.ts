@@ -1,5 +1,6 @@
 import { present } from '@toolscript/core/internal';
 import type { Run } from '@toolscript/core/protocol';
+import { stuckReason } from '@toolscript/service';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -65,8 +66,14 @@ function stuckRunRoutes(instance: FastifyInstance, service: Service): void {
       response: { 200: pageSchema(StuckRunSchema) },
     },
     handler: async ({ query }) => {
-      const page = await runs.list({ parked: true, ...present(query) });
-      return { data: page.runs.map((run) => ({ ...runView(run), principal: run.principal })), next: page.next };
+      const page = await runs.list({ stuck: true, ...present(query) });
+      const workers = page.runs.length === 0 ? [] : await runs.workers();
+      const data = page.runs.map((run) => ({
+        ...runView(run),
+        principal: run.principal,
+        stuck: stuckReason(run, workers),
+      }));
+      return { data, next: page.next };
     },
   });
 

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { answerSchemaProblem } from '../answer-schema.js';
 import { userMessage } from '@toolscript/core/agent';
-import type { ImagePart, NewThread, OutputItem, TraceContext } from '@toolscript/core/protocol';
+import { readFilePart } from '@toolscript/core/history';
+import type { FilePart, ImagePart, NewThread, OutputItem, TraceContext } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { imageIn, MAX_IMAGE_MB } from '../images.js';
 import { requestTrace } from '../../observability/index.js';
-import { allowedModels, inputTitle } from '@toolscript/service';
+import { agentNeed, allowedModels, inputTitle, type ServedAgent } from '@toolscript/service';
 import { notFoundProblem, ProblemError } from '../problems.js';
 import { refuseFullQueue, storageBounds } from '../queue-limit.js';
 import { SubmitBodySchema, SubmittedSchema, type UserMessage } from '../schemas.js';
@@ -47,17 +49,18 @@ interface Circumstances {
 }
 
 async function submit(service: Service, principal: string, body: SubmitBody, { idempotencyKey, trace }: Circumstances) {
-  const { stores, agents, workspace } = service;
+  const { stores, workspace } = service;
   if (service.isDraining)
     throw new ProblemError(503, 'The server is stopping. Submit the prompt again after the restart.');
   await refuseFullQueue(service, principal);
-  const { threadId, branchBefore, prompt, model, overrides } = body;
+  const { threadId, branchBefore, prompt, model, overrides, outputSchema } = body;
+  const problem = answerSchemaProblem(outputSchema);
+  if (problem !== undefined) throw new ProblemError(400, problem);
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
   const thread = threadId === undefined ? undefined : await stores.threads.get(threadId, { principal });
   if (threadId !== undefined && thread === undefined) throw notFoundProblem('thread', threadId);
   const agentId = body.agentId ?? thread?.agentId;
-  const served = await agents.find(agentId);
-  if (served === undefined) throw await unknownAgent(service, agentId);
+  const served = await requireAgent(service, agentId);
   const { slug } = served.config;
   // defence: submitters-choose-listed-models
   if (model !== undefined && !allowedModels(served.config).includes(model))
@@ -73,8 +76,10 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
       agentId: slug,
       model,
       overrides,
+      outputSchema,
       trace,
     },
+    needs: [agentNeed(slug)],
     idempotencyKey,
     bounds: storageBounds(service, principal),
   });
@@ -91,10 +96,15 @@ function threadFor({ threadId, branchBefore }: Pick<SubmitBody, 'threadId' | 'br
 
 /** Creates equal items for a repeated request, so that the store recognises the repetition. */
 function inputItems(messages: readonly UserMessage[], idempotencyKey: string | undefined): OutputItem[] {
-  return messages.map(({ content, images = [] }, index): OutputItem => {
+  return messages.map(({ content, images = [], files = [] }, index): OutputItem => {
     const item = userMessage(content);
     const id = idempotencyKey === undefined ? item.id : `item_${sha256(`${index} ${idempotencyKey}`).slice(0, 32)}`;
-    return { ...item, id, ...(images.length === 0 ? {} : { images: images.map(readImage) }) } as OutputItem;
+    return {
+      ...item,
+      id,
+      ...(images.length === 0 ? {} : { images: images.map(readImage) }),
+      ...(files.length === 0 ? {} : { files: files.map(readFile) }),
+    } as OutputItem;
   });
 }
 
@@ -105,12 +115,30 @@ function readImage({ media_type, data }: NonNullable<UserMessage['images']>[numb
   return image;
 }
 
+function readFile({ name, media_type, data }: NonNullable<UserMessage['files']>[number]): FilePart {
+  const file = readFilePart(name, Buffer.from(data, 'base64'));
+  if (typeof file === 'string') throw new ProblemError(400, `The file ${JSON.stringify(name)} of "input" ${file}`);
+  if (file.media_type !== media_type)
+    throw new ProblemError(
+      400,
+      `The file ${JSON.stringify(name)} of "input" is ${file.media_type}. Correct its "media_type".`,
+    );
+  return file;
+}
+
 function sha256(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-async function unknownAgent({ agents }: Service, agentId: string | undefined): Promise<ProblemError> {
+/** The agent with a name, or the default agent. Throws a problem with status 404 if there is none. */
+export async function requireAgent({ agents }: Service, agentId: string | undefined): Promise<ServedAgent> {
+  const served = await agents.find(agentId);
+  if (served !== undefined) return served;
   const names = (await agents.list()).map(({ config }) => config.slug);
-  const there = names.length === 0 ? 'The server has no agents.' : `The agents are: ${names.join(', ')}.`;
-  return new ProblemError(404, `There is no agent ${JSON.stringify(agentId ?? '')}. ${there}`);
+  const missing = agentId === undefined ? '' : `There is no agent ${JSON.stringify(agentId)}. `;
+  const there =
+    names.length === 0
+      ? 'The server has no agents. Give createServer the option agents, or demo: true.'
+      : `The agents are: ${names.join(', ')}.`;
+  throw new ProblemError(404, missing + there);
 }

@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { deleteThread } from '@toolscript/service';
-import { LongAnswers } from '../long-answers.js';
 import { notFoundProblem } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageSchema, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -27,8 +26,8 @@ export function typedInstance(instance: FastifyInstance) {
 export type Routes = ReturnType<typeof typedInstance>;
 
 function readingRoutes(app: Routes, service: Service): void {
+  const { longReads } = service;
   const { threads } = service.stores;
-  const longAnswers = new LongAnswers();
 
   app.route({
     method: 'GET',
@@ -42,7 +41,7 @@ function readingRoutes(app: Routes, service: Service): void {
     },
     handler: async ({ caller, query }) => {
       const list = () => threads.list({ principal: caller.principal, ...present(query) });
-      const page = await (query.text === undefined ? list() : longAnswers.read(caller.principal, list));
+      const page = await (query.text === undefined ? list() : longReads.read(caller.principal, list));
       return { data: page.threads.map(threadView), next: page.next };
     },
   });
@@ -60,7 +59,9 @@ function readingRoutes(app: Routes, service: Service): void {
     },
     handler: async (request, reply) => {
       const { operations } = request.query;
-      const text = threadText(threads, await ownThread(service, request), { operations, longAnswers });
+      const thread = await ownThread(service, request);
+      const { scripts = 'separate' } = (await service.agents.find(thread.agentId))?.config ?? {};
+      const text = threadText(threads, thread, { operations, longReads, scripts });
       service.streams.addResponse(request.caller, reply);
       return sendSlices(reply, text);
     },

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerRole } from '@toolscript/server';
 import {
   canStartElsewhere,
@@ -16,25 +17,32 @@ import { newFolder } from '@toolscript/testkit/folder';
 interface Member extends ProcessPlace {
   readonly name: string;
   readonly role: ServerRole;
+  /** Default: `new`. */
+  readonly release?: 'old' | 'new';
 }
 
-/** A line of the ledger: a process has claimed a run, or a tool has had an effect. */
+/** A line of the ledger: a process has claimed a run, or a tool has had an effect or undoes one. */
 export type LedgerLine = { readonly at: number; readonly process: string } & (
   | { readonly claimed: string; readonly epoch: number }
   | { readonly tag: string; readonly key: string }
+  | { readonly reverted: string; readonly key: string }
 );
 
 const MINUTE_MS = 60_000;
 
+/** The number of runs at the same time. Each worker has room for all of them, because few open those of a killed one. */
+export const OPEN_RUNS = 24;
+
 /**
  * Two processes per role and one more worker. Two clocks are a minute wrong, and one worker is on a separate machine.
+ * One worker is of the old release: it opens no run that another one has begun or claimed.
  */
 function membersOf(isElsewhere: boolean): readonly Member[] {
   return [
     { name: 'api-1', role: 'api' },
     { name: 'api-2', role: 'api' },
     { name: 'worker-1', role: 'worker' },
-    { name: 'worker-2', role: 'worker', clockMs: MINUTE_MS },
+    { name: 'worker-2', role: 'worker', clockMs: MINUTE_MS, release: 'old' },
     { name: 'worker-3', role: 'worker', isElsewhere },
     { name: 'persistence-1', role: 'persistence' },
     { name: 'persistence-2', role: 'persistence', clockMs: -MINUTE_MS },
@@ -66,15 +74,23 @@ export class Cluster {
     return cluster;
   }
 
+  /** A process that does not start, because a store is away, is started again, as by a supervisor. */
   async startMember(name: string): Promise<void> {
-    const { role, ...place } = this.members.find((member) => member.name === name)!;
-    const options = { name, roles: [role], workers: 16, store: this.postgres.url, events: this.redis.url() };
+    while (!(await this.#start(name))) await delay(1_000);
+  }
+
+  async #start(name: string): Promise<boolean> {
+    const { role, release = 'new', ...place } = this.members.find((member) => member.name === name)!;
+    const stores = { store: this.postgres.url, events: this.redis.url() };
+    const options = { name, release, roles: [role], workers: OPEN_RUNS, ...stores };
     const server = await startServer(this.folder, options, place);
+    if (server.url === undefined) return false;
     this.#processes.set(name, server);
     void server.ended.then(() => {
       this.#logs.push(server.log());
       if (this.#processes.get(name) === server) this.crashes.push(`${name}: ${server.log().slice(-2_000)}`);
     });
+    return true;
   }
 
   /** Kills a process, which cannot do anything before it ends. */
@@ -96,6 +112,11 @@ export class Cluster {
 
   namesOf(role: ServerRole): readonly string[] {
     return this.members.filter((member) => member.role === role).map(({ name }) => name);
+  }
+
+  /** The processes that do not open the runs of the others. */
+  get oldNames(): ReadonlySet<string> {
+    return new Set(this.members.filter(({ release }) => release === 'old').map(({ name }) => name));
   }
 
   ledger(): readonly LedgerLine[] {

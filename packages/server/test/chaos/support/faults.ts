@@ -23,17 +23,24 @@ export interface FaultReport {
   readonly about: string;
 }
 
-export type FaultName = keyof typeof FAULTS;
+export type FaultName = string;
 
 interface Chaos {
   readonly cluster: Cluster;
   readonly chance: () => number;
   readonly recoveries: Recovery[];
   readonly problems: string[];
+  /** Called with the runs whose last events may be lost: a client may have seen events that the thread will not have. */
+  readonly onLostTail: (runIds: readonly string[]) => void;
 }
 
+/** Longer than every time for which a request, a claim or a write of an event is tried again, in ms. */
+const LONG_OUTAGE_MS = 75_000;
+
+type Fault = (chaos: Chaos) => Promise<string>;
+
 /** Each fault with its repair. It returns what it has hit. */
-const FAULTS = {
+const SINGLE = {
   'kill-api': (chaos: Chaos) => killOne(chaos, 'api'),
   'kill-persistence': (chaos: Chaos) => killOne(chaos, 'persistence'),
   'kill-worker': (chaos: Chaos) => killWorker(chaos, ['worker-1', 'worker-2']),
@@ -69,12 +76,71 @@ const FAULTS = {
     return 'for 5 s';
   },
   'postgres-drop': dropConnections,
-} as const satisfies Record<string, (chaos: Chaos) => Promise<string>>;
+  'redis-long-stop': async ({ cluster: { redis } }: Chaos) => {
+    await redis.kill();
+    await delay(LONG_OUTAGE_MS);
+    await redis.start();
+    return `for ${LONG_OUTAGE_MS / 1_000} s`;
+  },
+  'postgres-long-stop': async ({ cluster: { postgres } }: Chaos) => {
+    await postgres.stop('SIGINT');
+    await delay(LONG_OUTAGE_MS);
+    await postgres.start();
+    return `for ${LONG_OUTAGE_MS / 1_000} s`;
+  },
+  'kill-worker-while-persistence-is-late': (chaos: Chaos) =>
+    withLatePersistence(chaos, () => killWorker(chaos, ['worker-1', 'worker-2'])),
+  'kill-worker-and-flush-redis': (chaos: Chaos) =>
+    withLatePersistence(chaos, async () => {
+      const { cluster } = chaos;
+      let keys = '';
+      const about = await killWorker(chaos, ['worker-1', 'worker-2'], async (name) => {
+        chaos.onLostTail([...(await heldBy(cluster, name)).keys()]);
+        keys = cluster.redis.command('dbsize');
+        cluster.redis.command('flushall');
+      });
+      await untilStored(chaos);
+      return `${about}, ${keys} keys`;
+    }),
+} as const satisfies Record<string, Fault>;
 
-export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
+/** Faults that begin at once. */
+const PAIRS = [
+  ['kill-worker', 'postgres-crash'],
+  ['kill-worker', 'redis-restart'],
+  ['kill-worker', 'kill-persistence'],
+  ['kill-worker-elsewhere', 'kill-api'],
+  ['redis-restart', 'postgres-crash'],
+  ['redis-full', 'postgres-drop'],
+  ['kill-persistence', 'postgres-stop'],
+] as const satisfies readonly (readonly [keyof typeof SINGLE, keyof typeof SINGLE])[];
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  ...SINGLE,
+  ...Object.fromEntries(PAIRS.map((pair) => [pair.join(' + '), (chaos: Chaos) => injectBoth(pair, chaos)])),
+};
+
+export const FAULT_NAMES = Object.keys(FAULTS);
 
 export function inject(fault: FaultName, chaos: Chaos): Promise<string> {
-  return FAULTS[fault](chaos);
+  return FAULTS[fault]!(chaos);
+}
+
+/** The times of claims are left out, because a store may be away, too. */
+async function injectBoth(pair: readonly (keyof typeof SINGLE)[], chaos: Chaos): Promise<string> {
+  const abouts = await Promise.all(pair.map((fault) => SINGLE[fault]({ ...chaos, recoveries: [] })));
+  return abouts.join('; ');
+}
+
+/** Both persistence workers stand still, so the thread store has no new events but those that workers store themselves. */
+async function withLatePersistence({ cluster }: Chaos, act: () => Promise<string>): Promise<string> {
+  const names = cluster.namesOf('persistence');
+  for (const name of names) cluster.signal(name, 'SIGSTOP');
+  try {
+    return await act();
+  } finally {
+    for (const name of names) cluster.signal(name, 'SIGCONT');
+  }
 }
 
 async function killOne({ cluster, chance }: Chaos, role: 'api' | 'persistence'): Promise<string> {
@@ -87,9 +153,14 @@ async function killOne({ cluster, chance }: Chaos, role: 'api' | 'persistence'):
 }
 
 /** The worker starts again after others have claimed its runs. */
-async function killWorker(chaos: Chaos, names: readonly string[]): Promise<string> {
+async function killWorker(
+  chaos: Chaos,
+  names: readonly string[],
+  beforeItsEnd: (name: string) => Promise<void> = async () => {},
+): Promise<string> {
   const { cluster, recoveries } = chaos;
   const name = await pausedOne(chaos, names);
+  await beforeItsEnd(name);
   await cluster.kill(name);
   const killedAt = performance.timeOrigin + performance.now();
   const held = await heldBy(cluster, name);
@@ -122,7 +193,7 @@ async function pausedOne({ cluster, chance }: Chaos, names: readonly string[]): 
 
 /** The runs that it holds, with their epochs. */
 async function heldBy(cluster: Cluster, name: string): Promise<ReadonlyMap<string, number>> {
-  const rows = await cluster.postgres.query(`SELECT run_id, epoch::int FROM runs WHERE state = 'running'`);
+  const rows = await queried(cluster, `SELECT run_id, epoch::int FROM runs WHERE state = 'running'`);
   const own = new Set(
     cluster
       .ledger()
@@ -159,25 +230,39 @@ async function pauseWorker(chaos: Chaos): Promise<string> {
   return `${name} with ${held.size} runs`;
 }
 
+/** Another fault may have stopped the server. */
+async function queried({ postgres }: Cluster, sql: string): ReturnType<Cluster['postgres']['query']> {
+  for (;;) {
+    const rows = await postgres.query(sql).catch(() => undefined);
+    if (rows !== undefined) return rows;
+    await delay(200);
+  }
+}
+
+async function flushRedis(chaos: Chaos): Promise<string> {
+  const { redis } = chaos.cluster;
+  const keys = redis.command('dbsize');
+  redis.command('flushall');
+  await untilStored(chaos);
+  return `${keys} keys`;
+}
+
 /**
  * Resolves when every worker with runs has published their events again, or has released the runs. A worker that dies
  * earlier loses events, as documented.
  */
-async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
+async function untilStored({ cluster }: Chaos): Promise<void> {
   const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.transcript = runs.transcript) AS stored
     FROM runs WHERE state = 'running'`;
   const claimOf = ({ run_id: runId, epoch }: Record<string, unknown>) => `${String(runId)} ${String(epoch)}`;
-  const keys = redis.command('dbsize');
-  const held = new Set((await postgres.query(sql)).map(claimOf));
-  redis.command('flushall');
+  const held = new Set((await queried(cluster, sql)).map(claimOf));
   for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await delay(500)) {
-    const unsafe = (await postgres.query(sql)).filter((row) => {
-      const next = Number(redis.command('hget', `{toolscript}:run:${String(row.run_id)}`, 'next'));
+    const unsafe = (await queried(cluster, sql)).filter((row) => {
+      const next = Number(cluster.redis.command('hget', `{toolscript}:run:${String(row.run_id)}`, 'next'));
       return held.has(claimOf(row)) && (next === 0 || Number(row.stored ?? -1) < next - 1);
     });
     if (unsafe.length === 0) break;
   }
-  return `${keys} keys`;
 }
 
 /** Ends the connections in transactions for 2 s, then all connections. */

@@ -6,10 +6,11 @@ import { openEventLog, openStores } from '@toolscript/service/stores';
 import { allEvents, PERSISTENCE_GROUP } from '@toolscript/service';
 import { operationsIn } from '../../crash/support/operations.js';
 import type { Cluster, LedgerLine } from './cluster.js';
-import type { Load, LoadedRun } from './load.js';
+import type { Load, LoadedRun, UndoneScript } from './load.js';
 
 type Effect = Extract<LedgerLine, { tag: string }>;
 type Claimed = Extract<LedgerLine, { claimed: string }>;
+type Reverted = Extract<LedgerLine, { reverted: string }>;
 
 export interface Verdict {
   /** Each broken law in one sentence. */
@@ -21,6 +22,12 @@ export interface Verdict {
     readonly unknownEffects: number;
     readonly approvals: number;
     readonly interruptedRuns: number;
+    /** Runs that an old release has begun and a new one has continued. */
+    readonly upgradedRuns: number;
+    readonly undoneScripts: number;
+    readonly undoneCalls: number;
+    /** Undone calls whose undo was interrupted: they are reported as not undone. */
+    readonly unknownUndos: number;
     readonly maxEpoch: number;
     readonly deadLetters: number;
   };
@@ -36,6 +43,9 @@ export async function judge(cluster: Cluster, load: Load): Promise<Verdict> {
     const judgement = new Judgement(stores, cluster.ledger());
     for (const run of load.runs) await judgement.run(run);
     judgement.ledger();
+    judgement.releases(cluster.oldNames);
+    for (const script of load.undone) judgement.undo(script);
+    judgement.otherUndos(load.undone);
     for (const [approvalId, decisions] of load.decisions) await judgement.decisions(approvalId, decisions);
     const { letters } = await log.deadLetters({ group: PERSISTENCE_GROUP });
     const figures = { ...judgement.figures, approvals: load.decisions.size, deadLetters: letters.length };
@@ -54,11 +64,16 @@ class Judgement {
     effects: 0,
     unknownEffects: 0,
     interruptedRuns: 0,
+    upgradedRuns: 0,
+    undoneScripts: 0,
+    undoneCalls: 0,
+    unknownUndos: 0,
     maxEpoch: 0,
   };
   readonly #stores: Stores;
   readonly #effects: readonly Effect[];
   readonly #claims: readonly Claimed[];
+  readonly #reverts: readonly Reverted[];
   readonly #ledger: readonly LedgerLine[];
   /** The run of each key of the load. */
   readonly #runIds = new Map<string, string>();
@@ -70,7 +85,9 @@ class Judgement {
     this.#ledger = ledger;
     this.#effects = ledger.filter((line): line is Effect => 'tag' in line);
     this.#claims = ledger.filter((line): line is Claimed => 'claimed' in line);
+    this.#reverts = ledger.filter((line): line is Reverted => 'reverted' in line);
     this.figures.effects = this.#effects.length;
+    this.figures.undoneCalls = this.#reverts.length;
   }
 
   async run({ key, runId, isLeft, seen }: LoadedRun): Promise<void> {
@@ -93,6 +110,22 @@ class Judgement {
     const suspensions = events.filter(({ payload }) => payload.type === 'response_done').length;
     if (epoch > suspensions) this.figures.interruptedRuns += 1;
     for (const [tag, status] of operationsIn(events)) this.#operations.set(tag, status);
+    this.#givenUp(about, events);
+  }
+
+  /**
+   * The scripts of the load end as failed only if a process has ended during a call with an effect, or if this machine
+   * is too busy to begin them.
+   */
+  #givenUp(about: string, events: readonly StreamEvent[]): void {
+    for (const item of foldResponse(events).output_items)
+      if (
+        item.type === 'script_execution_output' &&
+        item.status === 'failed' &&
+        item.error?.code !== 'HarnessBusyError' &&
+        item.operations.every(({ effect }) => effect === 'read')
+      )
+        this.#break(`${about}: a script without an effect was given up: ${JSON.stringify(item)}`);
   }
 
   #storedEvents(about: string, events: readonly StreamEvent[], seen: readonly StreamEvent[]): void {
@@ -147,6 +180,7 @@ class Judgement {
         epochs.set(`${line.process} ${line.claimed}`, line.epoch);
         continue;
       }
+      if ('reverted' in line) continue;
       const runId = this.#runIds.get(line.tag.split('.')[0]!)!;
       const epoch = epochs.get(`${line.process} ${runId}`);
       if (epoch === undefined)
@@ -155,6 +189,43 @@ class Judgement {
         this.#break(`${line.process} had the effect ${line.tag} after the next owner of the run`);
       else newest.set(runId, Math.max(epoch, newest.get(runId) ?? 0));
     }
+  }
+
+  /** An old release claims no run that a new one has claimed. */
+  releases(old: ReadonlySet<string>): void {
+    for (const runId of new Set(this.#claims.map(({ claimed }) => claimed))) {
+      const claims = this.#claims.filter(({ claimed }) => claimed === runId);
+      const inOrder = claims.toSorted((one, other) => one.epoch - other.epoch).map(({ process }) => old.has(process));
+      const firstNew = inOrder.indexOf(false);
+      if (firstNew > 0) this.figures.upgradedRuns += 1;
+      if (firstNew !== -1 && inOrder.lastIndexOf(true) > firstNew)
+        this.#break(`an old release has claimed ${runId} after a new one`);
+    }
+  }
+
+  /** Each completed call is undone once, or is reported as not undone. Its undo has happened once at most. */
+  undo({ run: { key, seen }, scriptId, notUndone }: UndoneScript): void {
+    this.figures.undoneScripts += 1;
+    const operations = foldResponse(seen).output_items.flatMap((item) =>
+      item.type === 'script_execution_output' && item.script_id === scriptId ? item.operations : [],
+    );
+    for (const { call_id, tool, status, input } of operations) {
+      if (tool !== 'mark') continue;
+      const tag = String((input as { tag: unknown }).tag);
+      const count = this.#reverts.filter(({ reverted }) => reverted === tag).length;
+      if (count > 1) this.#break(`${key}: the undo of ${tag} was repeated`);
+      if (count === 1 && notUndone.has(call_id as string)) this.figures.unknownUndos += 1;
+      if (count === 1 && status !== 'completed') this.#break(`${key}: ${tag} was undone, although it is ${status}`);
+      if (count === 0 && status === 'completed' && !notUndone.has(call_id as string))
+        this.#break(`${key}: ${tag} is reported as undone, and was not`);
+    }
+  }
+
+  /** Nothing is undone that nobody has asked for. */
+  otherUndos(undone: readonly UndoneScript[]): void {
+    const keys = new Set(undone.map(({ run }) => run.key));
+    for (const { reverted } of this.#reverts)
+      if (!keys.has(reverted.split('.')[0]!)) this.#break(`${reverted} was undone, and nobody has asked for it`);
   }
 
   async decisions(approvalId: string, decisions: readonly string[]): Promise<void> {

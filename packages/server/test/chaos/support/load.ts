@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { foldResponse } from '@toolscript/core/history';
 import { endsRun } from '@toolscript/core/stream';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import type { TestClient } from '../../support/test-server.js';
@@ -14,11 +15,21 @@ export interface LoadedRun {
   readonly seen: StreamEvent[];
 }
 
+/** A script whose calls the clients have undone. */
+export interface UndoneScript {
+  readonly run: LoadedRun;
+  readonly scriptId: string;
+  /** The calls that stay, because nobody knows whether their undo has happened, or because they have no undo. */
+  readonly notUndone: ReadonlySet<string>;
+}
+
 export interface LoadSettings {
   readonly cluster: Cluster;
   readonly chance: () => number;
-  /** The number of runs. */
+  /** The minimum number of runs. */
   readonly total: number;
+  /** True: runs are submitted beyond the minimum. */
+  readonly isMoreWanted: () => boolean;
   /** The number of runs at the same time. */
   readonly open: number;
   /** Maximum number of reads of a long script, which takes a tenth of a second and more for each. */
@@ -28,14 +39,19 @@ export interface LoadSettings {
 /** A run without a new event for this time is reported, in ms. */
 const STRANDED_MS = 180_000;
 
+/** An undo without an end for this time is reported, in ms. */
+const MAX_UNDO_MS = 240_000;
+
 const DROP_CHANCE = 0.02;
+const UNDO_CHANCE = 0.3;
 
 /**
  * The clients of the service: they submit, follow each run at one of the API processes, lose their connection at
- * random, and decide each approval twice at once, at different processes.
+ * random, and decide each approval twice at once, at different processes. They undo the scripts of some runs.
  */
 export class Load {
   readonly runs: LoadedRun[] = [];
+  readonly undone: UndoneScript[] = [];
   /** The accepted decisions by approval. Law: one each. */
   readonly decisions = new Map<string, string[]>();
   /** Broken laws, which are found while the clients work. */
@@ -45,6 +61,7 @@ export class Load {
   refused = 0;
   readonly #settings: LoadSettings;
   readonly #ending = new AbortController();
+  readonly #reloaded = new Set<string>();
   #open = 0;
   #made = 0;
 
@@ -53,15 +70,24 @@ export class Load {
   }
 
   get isSubmitted(): boolean {
-    return this.runs.length === this.#settings.total;
+    return !this.#isWanted;
+  }
+
+  get #isWanted(): boolean {
+    return this.#made < this.#settings.total || this.#settings.isMoreWanted();
+  }
+
+  /** The clients of these runs read them from the beginning when they are over: their last events may be lost. */
+  reload(runIds: readonly string[]): void {
+    for (const runId of runIds) this.#reloaded.add(runId);
   }
 
   /** Resolves when every run has ended, or waits for a decision that no user makes. */
   async work(): Promise<void> {
     const deciding = this.#decideAll();
     const lives: Promise<void>[] = [];
-    const { total, open, chance } = this.#settings;
-    while (this.#made < total) {
+    const { open, chance } = this.#settings;
+    while (this.#isWanted) {
       if (this.#open < open) lives.push(this.#live());
       await delay(20 + chance() * 200);
     }
@@ -81,7 +107,24 @@ export class Load {
     const run: LoadedRun = { key, runId, isLeft, seen: [] };
     this.runs.push(run);
     await this.#followToEnd(run);
+    if (!isLeft && chance() < UNDO_CHANCE) for (const scriptId of scriptsOf(run)) await this.#undo(run, scriptId);
     this.#open -= 1;
+  }
+
+  /** Until no call is left that can be undone. A process may end or lose its stores during each undo. */
+  async #undo(run: LoadedRun, scriptId: string): Promise<void> {
+    const path = `/api/v2/scripts/${scriptId}/undo`;
+    let last = '';
+    for (const end = performance.now() + MAX_UNDO_MS; performance.now() < end; await delay(200)) {
+      const done = await this.#ask((client) => client.call('POST', path, {}));
+      last = JSON.stringify(done?.body);
+      const { status, body } = (await this.#ask((client) => client.call('GET', path))) ?? {};
+      if (status !== 200 || body.refusal?.code === 'busy' || body.calls.length > 0) continue;
+      const calls = body.notUndone as { callId: string }[];
+      this.undone.push({ run, scriptId, notUndone: new Set(calls.map(({ callId }) => callId)) });
+      return;
+    }
+    this.problems.push(`${run.key} ${run.runId}: the script ${scriptId} could not be undone: ${last}`);
   }
 
   /** With the same key until it is accepted. */
@@ -104,6 +147,14 @@ export class Load {
     while (!isOver) {
       const before = run.seen.length;
       isOver = await this.#follow(run).catch(() => false);
+      if (this.#reloaded.has(run.runId)) {
+        isOver = false;
+        if (await this.#isAtRest(run)) {
+          this.#reloaded.delete(run.runId);
+          run.seen.length = 0;
+          lastChange = performance.now();
+        }
+      }
       this.reconnections += 1;
       if (run.seen.length > before) lastChange = performance.now();
       if (performance.now() - lastChange > STRANDED_MS) {
@@ -114,6 +165,12 @@ export class Load {
     }
   }
 
+  async #isAtRest({ runId }: LoadedRun): Promise<boolean> {
+    const answer = await this.#ask((client) => client.call('GET', `/api/v2/runs/${runId}`));
+    const { status } = (answer?.body ?? {}) as { status?: string };
+    return status !== undefined && !['queued', 'running'].includes(status);
+  }
+
   /** True if the run is over for its client. */
   async #follow(run: LoadedRun): Promise<boolean> {
     const { seen } = run;
@@ -122,6 +179,7 @@ export class Load {
     if (client === undefined) return false;
     let isOver = false;
     const isLast = (event: StreamEvent): boolean => {
+      if (this.#reloaded.has(run.runId)) return true;
       if (event.seq !== seen.length) {
         this.problems.push(`${run.key} got the event ${event.seq} after ${seen.length} events`);
         return true;
@@ -171,12 +229,25 @@ export class Load {
   }
 }
 
+/** The scripts with an effect. The store has no others. */
+function scriptsOf({ seen }: LoadedRun): readonly string[] {
+  return foldResponse(seen).output_items.flatMap((item) =>
+    item.type === 'script_execution_output' &&
+    item.operations.some(({ effect, status }) => effect !== 'read' && status === 'completed')
+      ? (item.script_id ?? [])
+      : [],
+  );
+}
+
 interface Step {
   readonly type: 'script' | 'call';
   readonly [member: string]: string;
 }
 
-/** A turn of the model: short and long scripts, calls, and approvals, some of which stay undecided. */
+/**
+ * A turn of the model: short and long scripts, some of which only read, calls, saved scripts, detached tasks, and
+ * approvals, some of which stay undecided.
+ */
 function stepsOf(key: string, chance: () => number, rounds: number): { isLeft: boolean; steps: Step[] } {
   const kind = chance();
   const argumentsOf = (part: string, ms = 30) =>
@@ -192,6 +263,16 @@ function stepsOf(key: string, chance: () => number, rounds: number): { isLeft: b
     );
   if (kind > 0.5 && kind < 0.7)
     steps.push({ type: 'call', name: chance() < 0.7 ? 'mark' : 'note', arguments: argumentsOf('d', 400) });
+  if (kind > 0.2 && kind < 0.3)
+    steps.push(script(`for (let round = 0; round < 20; round += 1) await tools.look(${argumentsOf('reads', 200)});`));
+  if (kind > 0.3 && kind < 0.4)
+    steps.push(
+      script(
+        `const task = tools.spawn.exec('mark', ${argumentsOf('t', 2_000)}); await keep(tools.mark(${argumentsOf('g', 2_000)})); return await keep(task.done);`,
+      ),
+    );
+  if (kind > 0.6 && kind < 0.7)
+    steps.push(script(`return await keep(tools.snippets.run({ name: 'pair', input: ${argumentsOf('s', 1_000)} }));`));
   if (kind > 0.6)
     steps.push(
       script(`await keep(tools.mark(${argumentsOf('e')})); return await keep(tools.mark(${argumentsOf('f')}));`),

@@ -1,17 +1,21 @@
 // A server in a separate process: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
 // effect of a tool appends one line to FOLDER/effects before anything else can happen. `kill`: the point where the
-// process kills itself. `name`: the process adds its claims and effects to FOLDER/ledger.
+// process kills itself. `name`: the process adds its claims and effects to FOLDER/ledger. `release`: `old` or `new`; a
+// new one has another suspension key and a newer bridge, and opens what an old one has made.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { defineTool, fileStore } from '@toolscript/core';
+import { createHarness, defineTool, fileStore } from '@toolscript/core';
+import { QuickJsPool } from '@toolscript/core/internal';
 import { scriptedModel } from '@toolscript/core/providers';
 import { createServer, HarnessAgents } from '@toolscript/server';
 import { openDatabase, openEventLog } from '@toolscript/service/stores';
+import { snippetTools } from '@toolscript/tools';
+import { FolderUndo } from '../../../../cli/dist/undo/script-undo.js';
 
 const [folder, json] = process.argv.slice(2);
-const { token, kill, name, store, events: eventsUrl, ...options } = JSON.parse(json);
+const { token, kill, name, store, events: eventsUrl, release = 'old', ...options } = JSON.parse(json);
 const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
 let counted = 0;
 let effects = 0;
@@ -66,6 +70,14 @@ function watched(port) {
   });
 }
 
+/** The longest time that the undo of a call takes, in ms. */
+const REVERT_MS = 600;
+
+async function revertMark({ tag }, _result, { idempotencyKey }) {
+  note({ reverted: tag, key: idempotencyKey });
+  await delay(REVERT_MS * Math.random());
+}
+
 function haveEffect(tag, key) {
   appendFileSync(join(folder, 'effects'), `${key} ${tag}\n`);
   note({ tag, key });
@@ -89,6 +101,7 @@ function tool(name, effect, approval, waitsFor) {
       while (!mayEnd(tag)) await delay(10);
       return { tag };
     },
+    revert: name === 'mark' ? revertMark : undefined,
   });
 }
 
@@ -129,6 +142,51 @@ const scripts = {
   journal: watched(files.journal),
   images: watched(files.images),
   isFlushed: files.isFlushed,
+  hasRuns: files.hasRuns,
+};
+/** A saved script with two effects. The first process saves it. */
+const WORKSPACE = 'shared';
+const pair = {
+  scope: { kind: 'workspace', id: WORKSPACE },
+  kind: 'snippet',
+  name: 'pair',
+  ifVersion: 0,
+  text: "await tools.mark({ ...input, tag: input.tag + '1' }); return await tools.mark({ ...input, tag: input.tag + '2' });",
+  about: { description: 'Two marks.', input: { type: 'object' } },
+};
+await stores.documents.save(pair).catch(() => {});
+const SECRET = 'a secret of more than thirty-two bytes';
+
+class NewerPool extends QuickJsPool {
+  bridge = { version: this.bridge.version + 1, known: [this.bridge.version, this.bridge.version + 1] };
+}
+
+const RELEASES = {
+  old: { workers: { size: 1 }, suspensionKey: SECRET },
+  new: { runtime: () => new NewerPool({ size: 1 }), suspensionKey: [`another ${SECRET}`, SECRET] },
+};
+
+const harness = {
+  tools: [
+    tool('look', 'read', 'never'),
+    tool('mark', 'write', 'never'),
+    tool('note', 'external', 'always'),
+    tool('wait', 'read', 'never', 'go'),
+    tool('meet', 'read', 'never', 'tag'),
+    tool('hang', 'write', 'never', 'never'),
+    ...snippetTools({ documents: stores.documents, workspace: WORKSPACE }),
+  ],
+  expose: { spawn: true },
+  store: scripts,
+  approvals: {
+    rules: [
+      { tool: 'agents.*', action: 'approve' },
+      { tool: '*', action: 'ask' },
+    ],
+  },
+  typecheck: 'off',
+  ...RELEASES[release],
+  runtime: RELEASES[release].runtime?.(),
 };
 const agents = new HarnessAgents({
   agents: [
@@ -136,33 +194,24 @@ const agents = new HarnessAgents({
     { slug: 'writer', carrier: 'text' },
     { slug: 'leader', carrier: 'tool', agents: {} },
   ],
-  harness: {
-    workers: { size: 1 },
-    tools: [
-      tool('look', 'read', 'never'),
-      tool('mark', 'write', 'never'),
-      tool('note', 'external', 'always'),
-      tool('wait', 'read', 'never', 'go'),
-      tool('meet', 'read', 'never', 'tag'),
-      tool('hang', 'write', 'never', 'never'),
-    ],
-    store: scripts,
-    approvals: {
-      rules: [
-        { tool: 'agents.*', action: 'approve' },
-        { tool: '*', action: 'ask' },
-      ],
-    },
-    suspensionKey: 'a secret of more than thirty-two bytes',
-    typecheck: 'off',
-  },
+  harness,
   provider: () => provider,
+});
+
+/** Undoes calls. The scripts change no files. */
+const noFiles = async () => ({ refused: 'nothing_recorded', message: 'No file was changed.', conflicts: [] });
+let undoing;
+const undo = new FolderUndo({
+  harness: async () => (undoing ??= createHarness(harness)),
+  approvals: 'auto',
+  tools: { planUndo: noFiles, undoChanges: noFiles },
 });
 const app = await createServer({
   stores: { ...stores, threads: watched(stores.threads), runs: noted(watched(stores.runs)) },
   events: watched(events),
   scripts,
   agents,
+  undo,
   auth: { token },
   logger: { level: 'warn', stream: process.stderr },
   ...options,
@@ -175,6 +224,7 @@ if (kill?.at === 'after-ms') setTimeout(die, kill.count);
 async function close() {
   await app.close();
   await agents.close();
+  await undoing?.close();
   await events.close();
   await database.close();
   // Tools without an end do not keep the process alive.

@@ -29,6 +29,8 @@ export interface ProcessOptions {
   readonly roles?: readonly ServerRole[];
   /** Its name in the ledger of claims and effects, which it then writes. */
   readonly name?: string;
+  /** `new` has another suspension key and a newer bridge, and opens what an `old` one has made. Default: `old`. */
+  readonly release?: 'old' | 'new';
 }
 
 export interface ProcessPlace {

@@ -47,6 +47,7 @@ export function helperAgent(
   return {
     config: agent,
     requests,
+    capability: harness.capability,
     open: async () => ({ agent, provider, harness }),
     close: () => harness.close(),
   };

@@ -8,8 +8,15 @@ import {
   type Thread,
   type Turn,
 } from '@toolscript/core/protocol';
-import { isFinalRunState, present } from '@toolscript/core/internal';
-import { type DocumentLimits, type OwnerFilter, type ThreadInstructions, DEFAULT_PAGE } from '@toolscript/core/ports';
+import { isFinalRunState, MemoryHeaps, present } from '@toolscript/core/internal';
+import {
+  type DocumentLimits,
+  type HeapLimits,
+  type OwnerFilter,
+  type ThreadInstructions,
+  type WorkerNotice,
+  DEFAULT_PAGE,
+} from '@toolscript/core/ports';
 import { MemoryDocuments } from './memory-documents.js';
 import { ChangeBoard, principalKey } from '../change-board.js';
 import { parseShape, readCursor, writeCursor } from '../shapes.js';
@@ -20,6 +27,7 @@ export interface MemoryStoresOptions {
   /** The clock for leases and expiries, in ms since 1970. Default: the system clock. */
   now?: (() => number) | undefined;
   documentLimits?: Partial<DocumentLimits> | undefined;
+  heapLimits?: Partial<HeapLimits> | undefined;
 }
 
 export interface ThreadRecord {
@@ -44,6 +52,11 @@ export interface ApprovalRecord {
   readonly position: number;
 }
 
+interface AnnouncedWorker {
+  readonly notice: WorkerNotice;
+  readonly expiresAt: number;
+}
+
 interface IdempotentRequest {
   readonly text: string;
   readonly runId: string;
@@ -56,13 +69,16 @@ export class MemoryDatabase {
   readonly approvals = new Map<string, ApprovalRecord>();
   /** The idempotency records, by principal and key. */
   readonly requests = new Map<string, IdempotentRequest>();
+  readonly workers = new Map<string, AnnouncedWorker>();
   readonly board = new ChangeBoard();
   readonly documents: MemoryDocuments;
+  readonly heaps: MemoryHeaps;
   readonly now: () => number;
   #count = 0;
 
-  constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
+  constructor({ now = Date.now, documentLimits = {}, heapLimits }: MemoryStoresOptions) {
     this.now = now;
+    this.heaps = new MemoryHeaps(heapLimits, now);
     const threadExists = (threadId: string) => this.threads.has(threadId);
     const runEpoch = ({ runId }: RunFence) => this.runs.get(runId)?.run.epoch;
     this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists, runEpoch });
@@ -81,10 +97,11 @@ export class MemoryDatabase {
     record.order = this.nextPosition();
   }
 
-  /** A copy of the thread for a reader, with its `activeState`. */
+  /** A copy of the thread for a reader, with the states of its runs. */
   threadView({ thread }: ThreadRecord): Thread {
-    const newest = this.threadRuns(thread.threadId).findLast((record) => !isFinal(record));
-    return structuredClone({ ...thread, ...present({ activeState: newest?.run.state as Thread['activeState'] }) });
+    const states = this.threadRuns(thread.threadId).map(({ run }) => run.state);
+    const activeState = (['suspended', 'running', 'queued'] as const).find((state) => states.includes(state));
+    return structuredClone({ ...thread, ...present({ activeState, lastState: states.at(-1) }) });
   }
 
   /** The bytes of the thread's messages, events and documents. */

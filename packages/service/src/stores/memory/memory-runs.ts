@@ -23,6 +23,8 @@ import {
   type RunPage,
   type RunQuery,
   type RunWatchOptions,
+  type WorkerNotice,
+  WorkerNoticeSchema,
 } from '@toolscript/core/ports';
 import {
   isFinal,
@@ -37,7 +39,7 @@ import { addThread } from './memory-threads.js';
 import { principalKey, watchBoard } from '../change-board.js';
 import { parseShape } from '../shapes.js';
 import { storeErrors } from '../store-errors.js';
-import { checkBounds, newStoreId, fairShares, requestText } from '../store-rules.js';
+import { checkBounds, newStoreId, fairShares, isLeaseHeld, requestText } from '../store-rules.js';
 
 export class MemoryRuns implements RunStore {
   constructor(readonly database: MemoryDatabase) {}
@@ -65,16 +67,15 @@ export class MemoryRuns implements RunStore {
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
-    const { workspaces, runId, evenSuspended, maxPerPrincipal, isAfterFault, ...lease } = parseShape(
-      ClaimOptionsSchema,
-      options,
-      'claim',
-    );
+    const claim = parseShape(ClaimOptionsSchema, options, 'claim');
+    const { workspaces, opens, needs = [], runId, evenSuspended, maxPerPrincipal, isAfterFault, ...lease } = claim;
+    const workers = this.#liveWorkers();
     const isResumed = evenSuspended === true && runId !== undefined;
     const candidates = [...this.database.runs.values()].filter(
       (candidate) =>
         this.#isClaimable(candidate, isResumed) &&
         (workspaces?.includes(candidate.run.workspace) ?? true) &&
+        (opens === undefined || isOpenedBy(candidate, opens) || this.#needsNothing(candidate, workers)) &&
         (runId ?? candidate.run.runId) === candidate.run.runId,
     );
     const record = runId === undefined ? this.#fairest(candidates, maxPerPrincipal) : candidates[0];
@@ -86,6 +87,7 @@ export class MemoryRuns implements RunStore {
     }
     if (record.run.state === 'suspended') record.run.reason = reasonAfter(record.run);
     delete record.run.parked;
+    record.run.needs = sortedNeeds([...record.run.needs, ...needs]);
     this.#hold(record, lease);
     const decided = this.database
       .runApprovals(record.run.runId)
@@ -165,16 +167,39 @@ export class MemoryRuns implements RunStore {
     return structuredClone(record.run);
   }
 
+  async announce(worker: WorkerNotice): Promise<void> {
+    const notice = structuredClone(parseShape(WorkerNoticeSchema, worker, 'worker'));
+    this.database.workers.set(notice.workerId, { notice, expiresAt: this.database.now() + notice.leaseMs });
+  }
+
+  async withdraw(workerId: string): Promise<void> {
+    this.database.workers.delete(workerId);
+  }
+
+  async workers(): Promise<readonly WorkerNotice[]> {
+    return this.#liveWorkers();
+  }
+
+  #liveWorkers(): readonly WorkerNotice[] {
+    const now = this.database.now();
+    const live = [...this.database.workers.values()].filter(({ notice, expiresAt }) =>
+      isLeaseHeld(now, expiresAt, notice.leaseMs),
+    );
+    const notices = live.map(({ notice }) => structuredClone(notice));
+    return notices.toSorted((left, right) => (left.workerId < right.workerId ? -1 : 1));
+  }
+
   async probe(): Promise<void> {}
 
   async list(query: RunQuery = {}): Promise<RunPage> {
-    const { state, principal, threadId, parked, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const { state, principal, threadId, stuck, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const workers = this.#liveWorkers();
     const found = [...this.database.runs.values()].filter(
-      ({ run }) =>
+      ({ run, ...record }) =>
         (state ?? run.state) === run.state &&
         (principal ?? run.principal) === run.principal &&
         (threadId ?? run.threadId) === run.threadId &&
-        (parked === undefined || run.parked !== undefined),
+        (stuck === undefined || run.parked !== undefined || this.#isUnopened({ run, ...record }, workers)),
     );
     const { rows, ...rest } = memoryPage(found, ({ position }) => position, { kind: 'run', ...page });
     return { runs: rows.map(({ run }) => structuredClone(run)), ...rest };
@@ -205,6 +230,21 @@ export class MemoryRuns implements RunStore {
     return !this.database
       .threadRuns(record.run.threadId)
       .some((other) => other !== record && other.run.state === 'running');
+  }
+
+  #isUnopened(record: RunRecord, workers: readonly WorkerNotice[]): boolean {
+    const { state, cancelRequestedAt, workspace } = record.run;
+    if (state !== 'queued' && (state !== 'running' || this.database.isHeld(record))) return false;
+    const serving = servingWorkers(workers, workspace);
+    if (cancelRequestedAt !== undefined || (state === 'running' && serving.length === 0)) return false;
+    return !serving.some(({ opens }) => isOpenedBy(record, opens));
+  }
+
+  /** Whether any worker may claim the run, because it was cancelled and no announced worker opens it. */
+  #needsNothing(record: RunRecord, workers: readonly WorkerNotice[]): boolean {
+    const { cancelRequestedAt, workspace } = record.run;
+    if (cancelRequestedAt === undefined) return false;
+    return !servingWorkers(workers, workspace).some(({ opens }) => isOpenedBy(record, opens));
   }
 
   #hold(record: RunRecord, { owner, leaseMs }: { owner: string; leaseMs: number }): void {
@@ -288,7 +328,7 @@ type ParsedDraft = ReturnType<typeof RunDraftSchema.parse>;
 type ParsedApproval = ReturnType<typeof ApprovalDraftSchema.parse>;
 
 function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraft): RunRecord {
-  const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, input } = draft;
+  const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, needs = [], input } = draft;
   const createdAt = database.now();
   const { workspace } = database.threads.get(threadId)!.thread;
   const ids = { runId, threadId, turnId };
@@ -301,6 +341,7 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
       reason: 'new' as const,
       epoch: 0,
       options,
+      needs: sortedNeeds(needs),
       createdAt,
       updatedAt: createdAt,
     }),
@@ -309,6 +350,18 @@ function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraf
     leaseMs: 0,
     events: [],
   };
+}
+
+function servingWorkers(workers: readonly WorkerNotice[], workspace: string): readonly WorkerNotice[] {
+  return workers.filter(({ workspaces }) => workspaces?.includes(workspace) ?? true);
+}
+
+function isOpenedBy({ run: { needs } }: RunRecord, opens: readonly string[]): boolean {
+  return needs.every((need) => opens.includes(need));
+}
+
+function sortedNeeds(needs: readonly string[]): string[] {
+  return [...new Set(needs)].toSorted();
 }
 
 function countDeath({ run }: RunRecord): void {

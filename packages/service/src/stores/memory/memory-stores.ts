@@ -14,6 +14,7 @@ export function memoryStores(options: MemoryStoresOptions = {}): MemoryStores {
   const events = memoryEventLog(options);
   return {
     documents: database.documents,
+    heaps: database.heaps,
     threads: new MemoryThreads(database),
     runs: new MemoryRuns(database),
     events,

@@ -91,6 +91,7 @@ export class MemoryThreads implements ThreadStore {
     for (const runId of runIds) runs.delete(runId);
     for (const [id, { approval }] of approvals) if (approval.threadId === threadId) approvals.delete(id);
     for (const [key, { runId }] of requests) if (runIds.includes(runId)) requests.delete(key);
+    if (principal !== undefined) await this.database.heaps.deleteThread(threadId);
     for (const runId of runIds) this.database.board.announce(runId);
     if (principal !== undefined) this.database.board.announce(principalKey(principal));
     return runIds;
@@ -142,11 +143,12 @@ export class MemoryThreads implements ThreadStore {
     const page = parseShape(ItemQuerySchema, query, 'query');
     const records = this.database.threadRuns(threadId);
     const { rows, ...rest } = memoryPage(records, ({ position }) => position, { kind: 'turn', ...page });
-    const turns = rows.map(({ run: { turnId, runId, state, createdAt }, turn, events }) => ({
+    const turns = rows.map(({ run: { turnId, runId, state, createdAt, cancelRequestedAt }, turn, events }) => ({
       turnId,
       runId,
       state,
       createdAt,
+      ...present({ cancelRequestedAt }),
       items: structuredClone(runItems(turn.input, events.map(parseEvent))),
     }));
     return { turns, ...rest };

@@ -19,6 +19,9 @@ const DIALECT: Dialect = {
   contains: (column, parameter) => `strpos(${column}, ${parameter}) > 0`,
   isOneOf: (column, parameter) =>
     `${column} = ANY (ARRAY(SELECT json_array_elements_text(CAST(${parameter} AS json))))`,
+  isSubset: (column, parameter) => `CAST(${column} AS jsonb) <@ CAST(${parameter} AS jsonb)`,
+  union: (column, parameter) => `(SELECT coalesce(CAST(jsonb_agg(DISTINCT value COLLATE "C") AS text), '[]')
+    FROM jsonb_array_elements_text(CAST(${column} AS jsonb) || CAST(${parameter} AS jsonb)) AS value)`,
 };
 
 /** The effect of `SET LOCAL` ends with the transaction, so it also works over a pooler that shares connections. */
@@ -32,6 +35,10 @@ const FLUSH = `SELECT pg_logical_emit_message(true, 'toolscript', '')`;
 /** Locks a name until the transaction ends. Each schema of a database has separate locks. */
 const lockSql = (name: string) =>
   `pg_advisory_xact_lock(hashtextextended(current_schema() || ' toolscript ' || ${name}, 0))`;
+
+/** The next positions. Locks them until the transaction ends. */
+const POSITIONS = `held AS MATERIALIZED (SELECT ${lockSql("'positions'")}), positions AS MATERIALIZED (
+    SELECT nextval('positions') AS position FROM held, generate_series(1, CAST(:count AS INTEGER)))`;
 
 /**
  * A connection that one call uses exclusively. Transactions see the changes that others have committed (`READ
@@ -91,15 +98,17 @@ export class PostgresConnection implements Database {
     await this.run(`SELECT ${lockSql(':name')}`, { name });
   }
 
-  async nextPosition(): Promise<number> {
-    return (await this.nextPositions(1))[0]!;
+  async place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined> {
+    this.#hasPosition = true;
+    const parts = statements.map((sql) => sql.replaceAll(/:position\b/gu, '(SELECT position FROM positions)'));
+    const earlier = parts.slice(0, -1).map((sql, index) => `, written_${index} AS (${sql})`);
+    return this.first(`WITH ${POSITIONS}${earlier.join('')} ${parts.at(-1)!}`, { ...parameters, count: 1 });
   }
 
   async nextPositions(count: number): Promise<number[]> {
     this.#hasPosition = true;
-    const sql = `WITH held AS MATERIALIZED (SELECT ${lockSql("'positions'")})
-      SELECT nextval('positions') AS value FROM held, generate_series(1, CAST(:count AS INTEGER))`;
-    return (await this.all(sql, { count })).map(({ value }) => value as number);
+    const rows = await this.all(`WITH ${POSITIONS} SELECT position FROM positions`, { count });
+    return rows.map(({ position }) => position as number);
   }
 
   async nextNumber(): Promise<number> {
@@ -119,7 +128,7 @@ export class PostgresConnection implements Database {
   /**
    * Runs one statement as a separate transaction. Returns the number of rows that the statement returned or changed.
    */
-  async commit(sql: string, parameters: Parameters<Value | Uint8Array>): Promise<number> {
+  async commit(sql: string, parameters: Parameters): Promise<number> {
     const { rowCount } = await this.#doubtful(() => this.#query(postgresStatement(sql, parameters)));
     return rowCount ?? 0;
   }

@@ -55,15 +55,26 @@ export const MIGRATIONS: readonly string[] = [
     error TEXT,
     transcript BIGINT NOT NULL REFERENCES transcripts ON DELETE CASCADE,
     bytes BIGINT NOT NULL,
-    parked TEXT
+    parked TEXT,
+    needs TEXT NOT NULL
   );
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
   CREATE INDEX runs_of_transcript ON runs (transcript);
   CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
-  CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
+  CREATE INDEX claimable_runs_of_class ON runs (md5(needs || workspace), position) WHERE state IN ('queued', 'running');
+  CREATE INDEX claimable_runs_of_principal ON runs (md5(needs || workspace), md5(principal), position) WHERE state IN ('queued', 'running');
+  CREATE INDEX cancelled_runs ON runs (md5(needs || workspace), position) WHERE state IN ('queued', 'running') AND cancel_requested_at IS NOT NULL;
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE workers (
+    worker_id TEXT PRIMARY KEY,
+    opens TEXT NOT NULL,
+    workspaces TEXT,
+    lease_ms BIGINT NOT NULL,
+    lease_expires_at BIGINT NOT NULL
+  );
 
   CREATE TABLE probe (only_row BIGINT PRIMARY KEY CHECK (only_row = 1), value BIGINT NOT NULL);
   INSERT INTO probe VALUES (1, 0);
@@ -238,5 +249,22 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX document_changes_by_time ON document_changes (made_at);
   CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
+
+  CREATE TABLE heaps (
+    owner TEXT NOT NULL,
+    heap_id TEXT NOT NULL,
+    position BIGINT NOT NULL,
+    parent_id TEXT,
+    is_delta BIGINT NOT NULL,
+    thread_id TEXT,
+    head TEXT NOT NULL,
+    images TEXT NOT NULL,
+    bytes BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    state BYTEA NOT NULL,
+    PRIMARY KEY (owner, heap_id)
+  );
+  CREATE INDEX heaps_of_thread ON heaps (thread_id, owner, position);
+  CREATE INDEX heaps_of_owner ON heaps (owner, bytes);
   `,
 ];

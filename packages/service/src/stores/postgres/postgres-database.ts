@@ -3,8 +3,10 @@ import { StoreUnavailableError } from '@toolscript/core/ports';
 import pg from 'pg';
 import type { CallOf, MethodsOf, TableCalls, TableName } from '../calls.js';
 import { tablesOver, type Tables } from '../tables/index.js';
+import { CallOwners } from './call-owners.js';
 import { Changes } from './changes.js';
 import { postgresConfiguration, tryToConnect, type PostgresConfiguration } from './configuration.js';
+import { ConnectionTurns } from './connection-turns.js';
 import { PostgresConnection } from './connection.js';
 import { describePostgresFault, isCrowded, isOnStandby, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
@@ -24,15 +26,22 @@ const MAX_WAIT_MS = 1_000;
 /** Maximum number of connections for calls. One more connection waits for notifications. */
 const MAX_CONNECTIONS = 10;
 
+/** Maximum number of connections that the calls of one principal use at a time. */
+const MAX_OF_PRINCIPAL = 7;
+
 /**
  * Calls that have the same effect if they are repeated. The database repeats them if the result of their commit is
  * unknown.
  */
 const REPEATABLE = new Set([
   'documents.deleteExpired',
+  'heaps.add',
+  'heaps.collect',
+  'heaps.deleteThread',
   'log.open',
   'log.publish',
   'log.delete',
+  'runs.announce',
   'runs.finish',
   'runs.park',
   'runs.probe',
@@ -41,7 +50,9 @@ const REPEATABLE = new Set([
   'runs.requestCancel',
   'runs.resume',
   'runs.suspend',
+  'runs.withdraw',
   'threads.append',
+  'threads.keepItems',
   'threads.readItems',
   'threads.rename',
   'threads.saveInstructions',
@@ -56,6 +67,8 @@ interface Call<Result> {
   readonly action: (session: Session) => Promise<Result>;
   /** Whether to repeat the call if the result of its commit is unknown. */
   readonly isRepeatable: boolean;
+  /** The principal whose turn at the connections the call takes. Undefined for work without a principal. */
+  readonly principal?: string | undefined;
 }
 
 /**
@@ -67,6 +80,8 @@ export class PostgresDatabase implements TableCalls {
   readonly place: Place;
   onForeignChange: TableCalls['onForeignChange'] = () => {};
   readonly #pool: pg.Pool;
+  readonly #turns = new ConnectionTurns(MAX_CONNECTIONS, MAX_OF_PRINCIPAL);
+  readonly #owners = new CallOwners();
   readonly #sessions = new WeakMap<pg.PoolClient, Session>();
   readonly #changes: Changes;
   readonly #clock: ServerClock;
@@ -143,7 +158,10 @@ export class PostgresDatabase implements TableCalls {
       const target = tables[table] as unknown as Record<Key, Method>;
       return target[method](...parameters);
     };
-    return this.#during({ action, isRepeatable: REPEATABLE.has(`${table}.${method}`) });
+    const isRepeatable = REPEATABLE.has(`${table}.${method}`);
+    const value = await this.#during({ action, isRepeatable, principal: this.#owners.owner(parameters) });
+    this.#owners.learn(value);
+    return value;
   }
 
   /** Like `call`, but passes the connection to the action. */
@@ -176,17 +194,20 @@ export class PostgresDatabase implements TableCalls {
     }
   }
 
-  async #untilAnswered<Result>({ action, isRepeatable }: Call<Result>): Promise<Result> {
+  async #untilAnswered<Result>({ action, isRepeatable, principal }: Call<Result>): Promise<Result> {
     const deadline = performance.now() + GONE_MS;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
-      let session: Session | undefined;
+      const attempt: { session?: Session | undefined } = {};
       try {
-        const client = await this.#pool.connect();
-        session = this.#clientSession(client);
-        return await this.#onClient(client, () => action(session!));
+        return await this.#turns.use(principal, async () => {
+          const client = await this.#pool.connect();
+          const session = this.#clientSession(client);
+          attempt.session = session;
+          return this.#onClient(client, () => action(session));
+        });
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
-        if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
+        if (attempt.session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
         if (isOver || !(isLostConnection(error) || isCrowded(error) || isOnStandby(error)))
           throw describePostgresFault(error, this.place);
       }

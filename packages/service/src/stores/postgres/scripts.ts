@@ -35,6 +35,7 @@ export function postgresScripts(
     journal: new PostgresJournals(database, maxScriptBytes),
     images: new PostgresImages(database),
     isFlushed: true,
+    hasRuns: true,
     probe: async () =>
       void (await database.use((connection) => connection.commit('UPDATE probe SET value = value + 1', {}), {
         isRepeatable: true,
@@ -79,7 +80,10 @@ class PostgresClaims implements ClaimStore {
 }
 
 class PostgresJournals implements JournalStore {
-  /** The last append to each script. The next append waits for it, because appends keep the order of their calls. */
+  /**
+   * The last append of each claim. The next append waits for it, because appends keep the order of their calls, and
+   * fails with it, because a journal has no gaps.
+   */
   readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -90,15 +94,16 @@ class PostgresJournals implements JournalStore {
   async append(scriptId: string, epoch: number, lines: readonly string[], options: AppendOptions = {}): Promise<void> {
     checkScriptId(scriptId);
     const write = appendTo(scriptId, epoch, lines, options, this.maxBytes);
-    const append = (this.#last.get(scriptId) ?? Promise.resolve()).then(() =>
+    const claim = `${scriptId} ${epoch}`;
+    // defence: appends-fail-in-order
+    const append = (this.#last.get(claim) ?? Promise.resolve()).then(() =>
       this.database.use(write, { isRepeatable: true }),
     );
-    const settled = append.catch(() => {});
-    this.#last.set(scriptId, settled);
+    this.#last.set(claim, append);
     try {
       await append;
     } finally {
-      if (this.#last.get(scriptId) === settled) this.#last.delete(scriptId);
+      if (this.#last.get(claim) === append) this.#last.delete(claim);
     }
   }
 

@@ -16,7 +16,7 @@ const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
  * The statement with numbered parameters. Each parameter has an explicit type, because PostgreSQL infers none if
  * several are possible. Null has no type, so it becomes part of the text. `NOW_MS` is the time of the server.
  */
-export function postgresStatement(sql: string, parameters: Parameters<Value | Uint8Array>): Statement {
+export function postgresStatement(sql: string, parameters: Parameters): Statement {
   const values: BoundValue[] = [];
   const places = new Map<string, string>();
   const text = sql.replaceAll('NOW_MS', NOW_MS).replaceAll(NAME, (_match, name: string) => {

@@ -133,10 +133,12 @@ export class ApprovalTables {
     if (known !== undefined && known.run_id !== runId) throw storeErrors.idExists('approval', approvalId);
     const names = { approvalId, runId, threadId, principal: encode(principal) };
     if (known === undefined)
-      await this.database.run(
-        `INSERT INTO approvals (approval_id, position, run_id, thread_id, principal, request, created_at, expires_at, state)
-        VALUES (:approvalId, :position, :runId, :threadId, :principal, :request, :createdAt, :expiresAt, 'pending')`,
-        { ...names, position: await this.database.nextPosition(), request: encode(request), createdAt, expiresAt },
+      await this.database.place(
+        [
+          `INSERT INTO approvals (approval_id, position, run_id, thread_id, principal, request, created_at, expires_at, state)
+          VALUES (:approvalId, :position, :runId, :threadId, :principal, :request, :createdAt, :expiresAt, 'pending')`,
+        ],
+        { ...names, request: encode(request), createdAt, expiresAt },
       );
     const row = (await this.find(approvalId))!;
     if (decided === undefined || row.state !== 'pending') return;

@@ -1,6 +1,6 @@
-export type Value = string | number | null;
+export type Value = string | number | Uint8Array | null;
 export type Row = Readonly<Record<string, Value>>;
-export type Parameters<Kind = Value> = Readonly<Record<string, Kind>>;
+export type Parameters = Readonly<Record<string, Value>>;
 
 /** One connection, with one transaction at a time. SQL names its parameters as `:name`. */
 export interface Database {
@@ -20,10 +20,11 @@ export interface Database {
   /** Locks a name until the transaction ends. Other transactions wait at their `lock` with the same name. */
   lock(name: string): Promise<void>;
   /**
-   * The next position, which orders runs, approvals and the runs of the log. A transaction that commits later has a
-   * higher position, so that a page never skips a row.
+   * Runs statements with the parameter `:position`, the next position, which orders runs, approvals and the runs of the
+   * log. A transaction that commits later has a higher position, so that a page never skips a row: other transactions
+   * wait for it, so this is the last work of a transaction, in one round trip. Returns the first row of the last one.
    */
-  nextPosition(): Promise<number>;
+  place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined>;
   /** The next positions, in ascending order. */
   nextPositions(count: number): Promise<number[]>;
   /** A number that is higher than earlier ones. Transactions may commit in a different order. */
@@ -45,4 +46,8 @@ export interface Dialect {
   readonly contains: (column: string, parameter: string) => string;
   /** Whether the column is in the parameter, a JSON array of texts. */
   readonly isOneOf: (column: string, parameter: string) => string;
+  /** Whether all texts of the column, a JSON array, are in the other one. */
+  readonly isSubset: (column: string, parameter: string) => string;
+  /** The texts of both JSON arrays, each once, sorted, as a JSON array. */
+  readonly union: (column: string, parameter: string) => string;
 }

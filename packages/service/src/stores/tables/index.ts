@@ -1,5 +1,6 @@
 import type { Database } from './database.js';
 import { DocumentTables } from './document-tables.js';
+import { HeapTables } from './heap-tables.js';
 import { LogTables } from './log-tables.js';
 import { RunTables } from './run-tables.js';
 import { ThreadTables } from './thread-tables.js';
@@ -11,6 +12,7 @@ export function tablesOver(database: Database) {
     threads: new ThreadTables(database),
     runs: new RunTables(database),
     log: new LogTables(database),
+    heaps: new HeapTables(database),
   };
 }
 

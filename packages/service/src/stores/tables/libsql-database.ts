@@ -29,6 +29,10 @@ const DIALECT: Dialect = {
   indexedText: (text) => text,
   contains: (column, parameter) => `instr(${column}, ${parameter}) > 0`,
   isOneOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
+  isSubset: (column, parameter) =>
+    `NOT EXISTS (SELECT 1 FROM json_each(${column}) WHERE value NOT IN (SELECT value FROM json_each(${parameter})))`,
+  union: (column, parameter) => `(SELECT json_group_array(value) FROM (
+    SELECT value FROM json_each(${column}) UNION SELECT value FROM json_each(${parameter}) ORDER BY value))`,
 };
 
 /**
@@ -126,8 +130,9 @@ export class LibsqlDatabase implements Database {
 
   async lock(): Promise<void> {}
 
-  async nextPosition(): Promise<number> {
-    return this.#lastPosition(1);
+  async place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined> {
+    const placed = { ...parameters, position: this.#lastPosition(1) };
+    return statements.map((sql) => this.#all(sql, placed)).at(-1)![0];
   }
 
   async nextPositions(count: number): Promise<number[]> {
@@ -135,8 +140,8 @@ export class LibsqlDatabase implements Database {
     return Array.from({ length: count }, (_, index) => last - count + index + 1);
   }
 
-  nextNumber(): Promise<number> {
-    return this.nextPosition();
+  async nextNumber(): Promise<number> {
+    return this.#lastPosition(1);
   }
 
   /**
@@ -218,7 +223,7 @@ export class LibsqlDatabase implements Database {
       throw error;
     }
     // The statement must change the value, because SQLite writes nothing for an update to the same value.
-    if (isFlushed) await this.write(() => this.nextPosition());
+    if (isFlushed) await this.write(() => this.nextNumber());
   }
 
   #setFlushing(flush: boolean): void {
@@ -296,7 +301,7 @@ function migrate(database: LibsqlDatabase, path: string, steps: readonly string[
   database.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
 }
 
-async function callOutcome<Result>(call: () => Promise<Result>): Promise<Outcome<Result>> {
+export async function callOutcome<Result>(call: () => Promise<Result>): Promise<Outcome<Result>> {
   try {
     return { value: await call() };
   } catch (error) {

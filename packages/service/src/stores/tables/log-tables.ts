@@ -208,13 +208,11 @@ export class LogTables {
 
   /** Adds a run. Another transaction may add the run at the same time. */
   async #insert(runId: string, epoch: number): Promise<Row> {
-    const row = (await this.database.first(
-      `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0, 0)
+    const insert = `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0, 0)
       ON CONFLICT (run_id) DO UPDATE SET
         epoch = CASE WHEN log_runs.epoch > excluded.epoch THEN log_runs.epoch ELSE excluded.epoch END
-      RETURNING *`,
-      { runId, position: await this.database.nextPosition(), epoch },
-    ))!;
+      RETURNING *`;
+    const row = (await this.database.place([insert], { runId, epoch }))!;
     refuseOlderEpoch(row, epoch);
     return row;
   }

@@ -61,15 +61,26 @@ export const MIGRATIONS: readonly string[] = [
     error TEXT,
     transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
     bytes INTEGER NOT NULL,
-    parked TEXT
+    parked TEXT,
+    needs TEXT NOT NULL
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
   CREATE INDEX runs_of_transcript ON runs (transcript);
   CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
-  CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+  CREATE INDEX claimable_runs_of_class ON runs (needs || workspace, position) WHERE state IN ('queued', 'running');
+  CREATE INDEX claimable_runs_of_principal ON runs (needs || workspace, principal, position) WHERE state IN ('queued', 'running');
+  CREATE INDEX cancelled_runs ON runs (needs || workspace, position) WHERE state IN ('queued', 'running') AND cancel_requested_at IS NOT NULL;
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
+
+  CREATE TABLE workers (
+    worker_id TEXT PRIMARY KEY,
+    opens TEXT NOT NULL,
+    workspaces TEXT,
+    lease_ms INTEGER NOT NULL,
+    lease_expires_at INTEGER NOT NULL
+  ) STRICT;
 
   CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
   INSERT INTO probe VALUES (1, 0);
@@ -197,5 +208,22 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX document_changes_by_time ON document_changes (made_at);
   CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
+
+  CREATE TABLE heaps (
+    owner TEXT NOT NULL,
+    heap_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    parent_id TEXT,
+    is_delta INTEGER NOT NULL,
+    thread_id TEXT,
+    head TEXT NOT NULL,
+    images TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    state BLOB NOT NULL,
+    PRIMARY KEY (owner, heap_id)
+  ) STRICT;
+  CREATE INDEX heaps_of_thread ON heaps (thread_id, owner, position);
+  CREATE INDEX heaps_of_owner ON heaps (owner, bytes);
   `,
 ];

@@ -1,6 +1,8 @@
+import type { WorkerNotice } from '@toolscript/core/ports';
 import type { Approval, Run, RunFence, StorageBounds, Thread, Turn } from '@toolscript/core/protocol';
 import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 import { storeErrors } from '../store-errors.js';
+import { storedJson } from '../stored-json.js';
 import { checkBounds } from '../store-rules.js';
 
 /** A value as a column stores it: JSON represents every string without loss. */
@@ -12,7 +14,7 @@ export function encodeOptional(value: unknown): string | null {
   return value === undefined ? null : encode(value);
 }
 
-const decode = (value: Value | undefined) => JSON.parse(value as string);
+const decode = (value: Value | undefined) => storedJson(value as string) as ReturnType<typeof JSON.parse>;
 
 /** An object whose only member is the value of a column; an empty object if the column is null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
@@ -24,7 +26,8 @@ const asNumber = (value: Value) => value as number;
 /** The columns that `rowThread` reads. */
 export const THREAD_COLUMNS = `threads.*, (
   SELECT state FROM runs WHERE runs.thread_id = threads.thread_id AND state IN ('queued', 'running', 'suspended')
-  ORDER BY position DESC LIMIT 1) AS active_state`;
+  ORDER BY CASE state WHEN 'suspended' THEN 0 WHEN 'running' THEN 1 ELSE 2 END LIMIT 1) AS active_state, (
+  SELECT state FROM runs WHERE runs.thread_id = threads.thread_id ORDER BY position DESC LIMIT 1) AS last_state`;
 
 export function rowThread(row: Row): Thread {
   return {
@@ -35,6 +38,7 @@ export function rowThread(row: Row): Thread {
     ...optional('agentId', row.agent_id, decode),
     ...optional('branchOf', row.branch_of, decode),
     ...optional('activeState', row.active_state, (state) => state as NonNullable<Thread['activeState']>),
+    ...optional('lastState', row.last_state, (state) => state as NonNullable<Thread['lastState']>),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
   };
@@ -51,6 +55,7 @@ export function rowRun(row: Row): Run {
     reason: row.reason as Run['reason'],
     epoch: row.epoch as number,
     options: decode(row.options),
+    needs: decode(row.needs),
     ...optional('owner', row.owner, decode),
     ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
     ...optional('leftBy', row.left_by, decode),
@@ -64,8 +69,22 @@ export function rowRun(row: Row): Run {
   };
 }
 
+export function rowWorker(row: Row): WorkerNotice {
+  return {
+    workerId: row.worker_id as string,
+    opens: decode(row.opens),
+    ...optional('workspaces', row.workspaces, (texts) => decode(texts).map(decode)),
+    leaseMs: row.lease_ms as number,
+  };
+}
+
 /** The reason of the next claim of a suspended run. */
 export const REASON_AFTER = `CASE WHEN parked IS NULL THEN 'resumed' ELSE 'interrupted' END`;
+
+/** Needs as a column stores them: each once, sorted. */
+export function encodeNeeds(needs: readonly string[] = []): string {
+  return encode([...new Set(needs)].toSorted());
+}
 
 export function runTurn(run: Run, input: Value | undefined): Turn {
   const { turnId, threadId, runId, createdAt } = run;

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Approval, Run, RunDraftSchema, RunFence } from '@toolscript/core/protocol';
 import { isFinalRunState } from '@toolscript/core/internal';
-import type { ClaimedRun, ClaimOptionsSchema, CreatedRun, Renewal, RunEnd } from '@toolscript/core/ports';
+import type { ClaimedRun, ClaimOptionsSchema, CreatedRun, Renewal, RunEnd, WorkerNotice } from '@toolscript/core/ports';
 import { ApprovalTables, type ParsedApproval } from './approval-tables.js';
-import type { Database, Row } from './database.js';
+import type { Database, Dialect, Row } from './database.js';
 import {
   rowApproval,
   conditions,
   encode,
+  encodeNeeds,
   encodeOptional,
   findRun,
   heldRun,
@@ -15,11 +16,12 @@ import {
   lockThread,
   refuseFullStorage,
   rowRun,
+  rowWorker,
   touchThread,
   runTurn,
   transcriptInput,
 } from './rows.js';
-import { RunClaims } from './run-claims.js';
+import { IS_FREE, IS_HELD, isOpenedByWorker, isServedByWorker, RunClaims } from './run-claims.js';
 import { insertThread } from './thread-rows.js';
 import { storeErrors } from '../store-errors.js';
 import { newStoreId, inputText, searchText } from '../store-rules.js';
@@ -45,9 +47,12 @@ export class RunTables {
       await this.#refuseTaken(draft);
       // The lock lets no concurrent request of the principal pass the same bounds.
       if (draft.bounds !== undefined) await this.database.lock(`bytes of ${draft.principal}`);
-      const threadId = await this.#draftThread(draft, now);
-      const row = await this.#insert(draft, threadId, now);
+      const { threadId, placeCopies } = await this.#draftThread(draft, now);
+      const input = encode(draft.input);
+      await touchThread(this.database, threadId, now, input.length);
       await refuseFullStorage(this.database, threadId, draft.bounds);
+      await placeCopies();
+      const row = await this.#insert(draft, { threadId, input }, now);
       if (draft.idempotencyKey !== undefined)
         await this.database.run('INSERT INTO requests VALUES (:principal, :key, :sha256, :runId)', {
           ...requestKey(draft),
@@ -59,7 +64,7 @@ export class RunTables {
           ? row
           : await this.#claims.claim({ ...draft.claim, runId: row.run_id as string }, now);
       const run = rowRun(claimed!);
-      return { run, turn: runTurn(run, encode(draft.input)), isNew: true };
+      return { run, turn: runTurn(run, input), isNew: true };
     });
   }
 
@@ -134,6 +139,32 @@ export class RunTables {
     });
   }
 
+  announce({ workerId, opens, workspaces, leaseMs }: WorkerNotice, now: number): Promise<void> {
+    return this.database.write(
+      async () => {
+        await this.database.run(`DELETE FROM workers WHERE worker_id = :workerId OR NOT (${IS_HELD})`, {
+          workerId,
+          now,
+        });
+        const served = encodeOptional(workspaces?.map(encode));
+        await this.database.insert('workers', [[workerId, encode(opens), served, leaseMs, now + leaseMs]]);
+      },
+      { flush: false },
+    );
+  }
+
+  withdraw(workerId: string): Promise<void> {
+    return this.database.write(
+      () => this.database.run('DELETE FROM workers WHERE worker_id = :workerId', { workerId }),
+      { flush: false },
+    );
+  }
+
+  async workers(now: number): Promise<WorkerNotice[]> {
+    const sql = `SELECT * FROM workers WHERE ${IS_HELD} ORDER BY worker_id`;
+    return (await this.database.all(sql, { now })).map(rowWorker);
+  }
+
   probe(): Promise<void> {
     return this.database.write(() => this.database.run('UPDATE probe SET value = value + 1'), { flush: false });
   }
@@ -163,19 +194,22 @@ export class RunTables {
 
   async list({
     filters,
-    parked,
+    stuck,
     after,
     limit,
+    now,
   }: {
     filters: Readonly<Record<string, string | undefined>>;
-    parked?: true | undefined;
+    stuck?: true | undefined;
     after: number;
     limit: number;
+    now: number;
   }) {
     const { sql, parameters } = conditions(this.database.dialect, filters);
+    const from = stuck === true ? stuckRuns(this.database.dialect) : 'runs';
     const rows = await this.database.all(
-      `SELECT * FROM runs WHERE ${sql} ${parked === true ? `AND state = 'suspended' AND parked IS NOT NULL` : ''} AND position > :after ORDER BY position LIMIT :limit`,
-      { ...parameters, after, limit: limit + 1 },
+      `SELECT * FROM ${from} WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
+      { ...parameters, after, limit: limit + 1, now },
     );
     const page = rows.slice(0, limit);
     return { runs: page.map(rowRun), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
@@ -205,7 +239,7 @@ export class RunTables {
     if (found !== undefined) throw storeErrors.idExists(String(found.kind), String(found.id));
   }
 
-  async #draftThread({ thread, principal, claim, bounds }: ParsedDraft, now: number): Promise<string> {
+  async #draftThread({ thread, principal, claim, bounds }: ParsedDraft, now: number): ReturnType<typeof insertThread> {
     if ('create' in thread) return insertThread(this.database, { ...thread.create, principal }, now, bounds);
     const { threadId } = thread;
     const found = await lockThread(this.database, threadId);
@@ -213,34 +247,36 @@ export class RunTables {
     const busy = `SELECT 1 FROM runs WHERE thread_id = :threadId AND state IN ('queued', 'running') LIMIT 1`;
     if (claim !== undefined && (await this.database.first(busy, { threadId })) !== undefined)
       throw storeErrors.threadBusy(threadId);
-    return threadId;
+    return { threadId, placeCopies: async () => {} };
   }
 
-  async #insert(draft: ParsedDraft, threadId: string, now: number): Promise<Row> {
-    const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, input } = draft;
-    const position = await this.database.nextPosition();
-    const transcript = { position, input: encode(input), searched: searchText(inputText(input)) };
-    await this.database.run('INSERT INTO transcripts VALUES (:position, :input, :searched)', transcript);
-    const bytes = transcript.input.length;
-    const row = (await this.database.first(
+  async #insert(
+    draft: ParsedDraft,
+    { threadId, input }: { readonly threadId: string; readonly input: string },
+    now: number,
+  ): Promise<Row> {
+    const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, needs } = draft;
+    const inserts = [
+      'INSERT INTO transcripts VALUES (:position, :input, :searched)',
       `INSERT INTO runs (run_id, position, thread_id, turn_id, principal, workspace, state, reason, epoch, options,
-        created_at, updated_at, transcript, bytes)
+        needs, created_at, updated_at, transcript, bytes)
       SELECT :runId, :position, thread_id, :turnId, :principal, workspace, 'queued', 'new', 0, :options,
-        :now, :now, :position, :bytes
+        :needs, :now, :now, :position, :bytes
       FROM threads WHERE thread_id = :threadId RETURNING *`,
-      {
-        runId,
-        turnId,
-        threadId,
-        principal: encode(principal),
-        options: encode(options),
-        position,
-        bytes,
-        now,
-      },
-    ))!;
-    await touchThread(this.database, threadId, now, bytes);
-    return row;
+    ];
+    const row = await this.database.place(inserts, {
+      runId,
+      turnId,
+      threadId,
+      principal: encode(principal),
+      options: encode(options),
+      needs: encodeNeeds(needs),
+      input,
+      searched: searchText(inputText(draft.input)),
+      bytes: input.length,
+      now,
+    });
+    return row!;
   }
 
   async #leave(row: Row, state: Run['state'], now: number, error?: RunEnd['error']): Promise<void> {
@@ -263,6 +299,14 @@ export class RunTables {
     const sql = `SELECT * FROM approvals WHERE run_id = :runId AND state <> 'pending' ORDER BY position`;
     return (await this.database.all(sql, { runId })).map(rowApproval);
   }
+}
+
+/** The parked runs, and the free runs that no announced worker may claim. */
+function stuckRuns(dialect: Dialect): string {
+  return `(SELECT * FROM runs WHERE state = 'suspended' AND parked IS NOT NULL
+    UNION ALL SELECT * FROM runs ${dialect.indexedBy('claimable_runs')} WHERE ${IS_FREE} AND cancel_requested_at IS NULL
+      AND (state = 'queued' OR ${isServedByWorker(dialect, 'runs')}) AND NOT ${isOpenedByWorker(dialect, 'runs')}
+    ) AS runs`;
 }
 
 function requestKey({ principal, idempotencyKey }: ParsedDraft): { principal: string; key: string } {

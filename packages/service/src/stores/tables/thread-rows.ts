@@ -6,13 +6,16 @@ import { encode, encodeOptional, lockThread, refuseFullStorage, rowThread } from
 import { storeErrors } from '../store-errors.js';
 import { newStoreId, searchText } from '../store-rules.js';
 
-/** Adds a thread, which must not exist yet. Returns its id. */
+/** The runs that a new thread copies. Call it last in the transaction: others wait for the positions of the copies. */
+type PlaceCopies = () => Promise<void>;
+
+/** Adds a thread, which must not exist yet. */
 export async function insertThread(
   database: Database,
   draft: NewThread & { principal: string },
   now: number,
   bounds?: StorageBounds,
-): Promise<string> {
+): Promise<{ threadId: string; placeCopies: PlaceCopies }> {
   const { threadId = newStoreId('thr'), principal, branchOf } = draft;
   const branch = branchOf === undefined ? undefined : await branchAt(database, principal, branchOf);
   const { title = '', workspace = '', agentId }: Partial<Thread> = { ...branch?.source, ...present(draft) };
@@ -32,14 +35,14 @@ export async function insertThread(
       bytes: branch?.runs.reduce((sum, run) => sum + (run.bytes as number), 0) ?? 0,
     },
   );
-  if (branch === undefined) return threadId;
+  if (branch === undefined) return { threadId, placeCopies: async () => {} };
   await refuseFullStorage(database, threadId, bounds, await copiedDocumentBytes(database, branch));
   const instructions =
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
   await database.run(instructions, { threadId, from: branch.source.threadId });
-  await copyRuns(database, branch.runs, { threadId, workspace: encode(workspace) });
   await copyDocuments(database, branch.source.threadId, threadId, branch.createdAt);
-  return threadId;
+  const placeCopies = () => copyRuns(database, branch.runs, { threadId, workspace: encode(workspace) });
+  return { threadId, placeCopies };
 }
 
 /**

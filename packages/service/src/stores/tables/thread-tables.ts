@@ -1,19 +1,10 @@
-import { runItems } from '@toolscript/core/history';
-import type {
-  Approval,
-  OutputItem,
-  RunFence,
-  RunState,
-  StoredDecision,
-  StreamEvent,
-  Thread,
-} from '@toolscript/core/protocol';
-import { isFinalRunState } from '@toolscript/core/internal';
-import { endsRun } from '@toolscript/core/stream';
+import { present } from '@toolscript/core/internal';
+import type { Approval, OutputItem, RunFence, RunState, StoredDecision, Thread } from '@toolscript/core/protocol';
 import type { DecidedApproval, EventRange, RunIdentity, ThreadDraft, ThreadInstructions } from '@toolscript/core/ports';
 import { ApprovalTables } from './approval-tables.js';
-import type { Database, Row, Value } from './database.js';
+import type { Database, Row } from './database.js';
 import { deleteThreadVersions } from './document-tables.js';
+import { deleteThreadHeaps } from './heap-tables.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
 import {
   rowApproval,
@@ -32,22 +23,41 @@ import {
 import { deleteTranscripts, insertThread } from './thread-rows.js';
 import type { EventBatch } from '../event-batches.js';
 import { storeErrors } from '../store-errors.js';
+import { storedJson } from '../stored-json.js';
 import { searchText } from '../store-rules.js';
 
 export interface ThreadFilters {
   readonly filters: Readonly<Record<string, string | undefined>>;
-  readonly searched: string | undefined;
   readonly after: number;
   readonly limit: number;
 }
 
-/** A turn whose items are JSON texts, each on a line. The main thread of the caller parses them in slices. */
-export interface FoldedTurn {
+export interface SearchedThreads {
+  readonly found: readonly { readonly thread: Thread; readonly changed: number }[];
+  readonly next: number | undefined;
+}
+
+/** Maximum number of threads that one call searches. */
+const MAX_SEARCHED_THREADS = 10;
+
+/**
+ * A turn as JSON texts, from which the caller makes the items in slices: the kept items, each on a line, or else the
+ * items and events that they are folded from. `events`: the first page of the run's events.
+ */
+export interface TurnTexts {
   readonly turnId: string;
   readonly runId: string;
   readonly state: RunState;
   readonly createdAt: number;
+  readonly cancelRequestedAt?: number | undefined;
+  readonly content: { readonly items: string } | { readonly input: readonly string[]; readonly events: TextPage };
+}
+
+/** The items of an ended run, as JSON texts, each on a line. `eventCount`: the number of events they are folded from. */
+export interface FoldedItems {
+  readonly runId: string;
   readonly items: string;
+  readonly eventCount: number;
 }
 
 /** A page of the events of a run. `copiedTo`: the run, if a branch has made it as a copy; the events name the original. */
@@ -70,7 +80,9 @@ export class ThreadTables {
     return this.database.write(async () => {
       if (draft.threadId !== undefined && (await this.get(draft.threadId)) !== undefined)
         throw storeErrors.idExists('thread', draft.threadId);
-      return (await this.get(await insertThread(this.database, draft, now)))!;
+      const { threadId, placeCopies } = await insertThread(this.database, draft, now);
+      await placeCopies();
+      return (await this.get(threadId))!;
     });
   }
 
@@ -80,26 +92,34 @@ export class ThreadTables {
     return row && rowThread(row);
   }
 
-  async list({
-    filters,
-    searched,
-    after,
-    limit,
-  }: ThreadFilters): Promise<{ threads: Thread[]; next: number | undefined }> {
+  async list({ filters, after, limit }: ThreadFilters): Promise<{ threads: Thread[]; next: number | undefined }> {
     const { sql, parameters } = conditions(this.database.dialect, filters);
-    const contains = (column: string) => this.database.dialect.contains(column, ':searched');
     const rows = await this.database.all(
-      `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after
-        AND (:searched IS NULL OR ${contains('threads.searched')} OR EXISTS (
-          SELECT 1 FROM runs JOIN transcripts USING (transcript)
-          WHERE runs.thread_id = threads.thread_id AND ${contains('transcripts.searched')}))
-      ORDER BY changed DESC LIMIT :limit`,
-      { ...parameters, searched: searched ?? null, after, limit: limit + 1 },
+      `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after ORDER BY changed DESC LIMIT :limit`,
+      { ...parameters, after, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
     return {
       threads: page.map(rowThread),
       next: page.length < rows.length ? (page.at(-1)!.changed as number) : undefined,
+    };
+  }
+
+  /** Searches a few threads. `next`: where the search continues; undefined after the last thread. */
+  async search(searched: string, { filters, after }: Omit<ThreadFilters, 'limit'>): Promise<SearchedThreads> {
+    const { sql, parameters } = conditions(this.database.dialect, filters);
+    const contains = (column: string) => this.database.dialect.contains(column, ':searched');
+    const rows = await this.database.all(
+      `SELECT ${THREAD_COLUMNS}, CASE WHEN ${contains('threads.searched')} OR EXISTS (
+          SELECT 1 FROM runs JOIN transcripts USING (transcript)
+          WHERE runs.thread_id = threads.thread_id AND ${contains('transcripts.searched')}) THEN 1 ELSE 0 END AS is_found
+      FROM threads WHERE ${sql} AND changed < :after ORDER BY changed DESC LIMIT ${MAX_SEARCHED_THREADS}`,
+      { ...parameters, searched, after },
+    );
+    const found = rows.filter(({ is_found: isFound }) => isFound === 1);
+    return {
+      found: found.map((row) => ({ thread: rowThread(row), changed: row.changed as number })),
+      next: rows.length === MAX_SEARCHED_THREADS ? (rows.at(-1)!.changed as number) : undefined,
     };
   }
 
@@ -121,6 +141,7 @@ export class ThreadTables {
       const runs = await this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
       await deleteTranscripts(this.database, threadId);
       await deleteThreadVersions(this.database, threadId);
+      await deleteThreadHeaps(this.database, threadId);
       await this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
       const runIds = runs.map((row) => row.run_id as string);
       return { runIds, principal: thread && (JSON.parse(thread.principal as string) as string) };
@@ -131,7 +152,7 @@ export class ThreadTables {
     const row = await this.database.first('SELECT instructions FROM instructions WHERE thread_id = :threadId', {
       threadId,
     });
-    return row && (JSON.parse(row.instructions as string) as ThreadInstructions);
+    return row && (storedJson(row.instructions as string) as ThreadInstructions);
   }
 
   saveInstructions(
@@ -192,27 +213,41 @@ export class ThreadTables {
     });
   }
 
-  async readItems(
-    threadId: string,
-    after: number,
-    limit: number,
-  ): Promise<{ turns: FoldedTurn[]; next: number | undefined }> {
-    const page = await this.database.read(async () => {
+  readItems(threadId: string, after: number, limit: number): Promise<{ turns: TurnTexts[]; next: number | undefined }> {
+    return this.database.read(async () => {
       const rows = await this.database.all(
         'SELECT * FROM runs WHERE thread_id = :threadId AND position > :after ORDER BY position LIMIT :limit',
         { threadId, after, limit: limit + 1 },
       );
-      const folds: Fold[] = [];
-      for (let length = 0; folds.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH;) {
-        const fold = await this.#runFold(rows[folds.length]!);
-        length += fold.turn.items.length;
-        folds.push(fold);
+      const turns: TurnTexts[] = [];
+      for (let length = 0; turns.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH;) {
+        const turn = await this.#turnTexts(rows[turns.length]!);
+        length += contentLength(turn.content);
+        turns.push(turn);
       }
-      return { folds, next: folds.length < rows.length ? (rows[folds.length - 1]!.position as number) : undefined };
+      return { turns, next: turns.length < rows.length ? (rows[turns.length - 1]!.position as number) : undefined };
     });
-    const made = page.folds.filter(({ isNewAndFinal }) => isNewAndFinal);
-    if (made.length > 0) await this.#keepFolds(made);
-    return { turns: page.folds.map(({ turn }) => turn), next: page.next };
+  }
+
+  /** Keeps the items of an ended run. Does nothing if the run was deleted, or received an event, after the fold. */
+  keepItems({ runId, items, eventCount }: FoldedItems): Promise<void> {
+    return this.database.write(
+      async () => {
+        const { forUpdate } = this.database.dialect;
+        const row = await findRun(this.database, runId);
+        if (row === undefined) return;
+        const transcript = row.transcript!;
+        // Only the run that the transcript is of receives events. A writer of events has locked this run.
+        await this.database.first(`SELECT 1 FROM runs WHERE position = :transcript ${forUpdate}`, { transcript });
+        await this.database.run(
+          `INSERT INTO folded_transcripts
+          SELECT :transcript, :items WHERE (SELECT max(seq) + 1 FROM events WHERE transcript = :transcript) = :eventCount
+          ON CONFLICT DO NOTHING`,
+          { transcript, items, eventCount },
+        );
+      },
+      { flush: false },
+    );
   }
 
   async approval(approvalId: string, principal?: string): Promise<Approval | undefined> {
@@ -232,59 +267,23 @@ export class ThreadTables {
     return this.database.write(() => this.#approvals.expire(now));
   }
 
-  async #runFold(row: Row): Promise<Fold> {
-    const runId = row.run_id as string;
-    const state = row.state as RunState;
+  async #turnTexts(row: Row): Promise<TurnTexts> {
+    const { turn_id: turnId, run_id: runId, state, created_at: createdAt } = row;
+    const cancelRequestedAt = row.cancel_requested_at ?? undefined;
+    const names = { turnId, runId, state, createdAt, ...present({ cancelRequestedAt }) } as Omit<TurnTexts, 'content'>;
     const transcript = row.transcript!;
     const kept = 'SELECT items FROM folded_transcripts WHERE transcript = :transcript';
     const known = await this.database.first(kept, { transcript });
-    const fold =
-      known === undefined
-        ? await this.#fold(transcript)
-        : { items: known.items as string, eventCount: 0, isEnded: false };
-    const { items, eventCount, isEnded } = fold;
-    const names = { turnId: row.turn_id as string, runId, state, createdAt: row.created_at as number };
-    return { turn: { ...names, items }, transcript, eventCount, isNewAndFinal: isEnded && isFinalRunState(state) };
-  }
-
-  async #fold(transcript: Value): Promise<{ items: string; eventCount: number; isEnded: boolean }> {
-    const input = await transcriptInput(this.database, transcript);
-    const sql = 'SELECT event FROM events WHERE transcript = :transcript ORDER BY seq';
-    const rows = await this.database.all(sql, { transcript });
-    const events = rows.map(({ event }) => JSON.parse(event as string) as StreamEvent);
-    const items = runItems(JSON.parse(input as string) as OutputItem[], events)
-      .map(encode)
-      .join('\n');
-    const last = events.at(-1);
-    return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
-  }
-
-  /** Stores folds. Skips a transcript if it was deleted, or if it received an event, after the fold. */
-  #keepFolds(folds: readonly Fold[]): Promise<void> {
-    const { forUpdate } = this.database.dialect;
-    const keep = async ({ turn: { items }, transcript, eventCount }: Fold) => {
-      // Only the run that the transcript is of receives events. A writer of events has locked this run.
-      await this.database.first(`SELECT 1 FROM runs WHERE position = :transcript ${forUpdate}`, { transcript });
-      await this.database.run(
-        `INSERT INTO folded_transcripts
-        SELECT :transcript, :items WHERE (SELECT max(seq) + 1 FROM events WHERE transcript = :transcript) = :eventCount
-        ON CONFLICT DO NOTHING`,
-        { transcript, items, eventCount },
-      );
-    };
-    return this.database.write(
-      async () => {
-        for (const fold of folds) await keep(fold);
-      },
-      { flush: false },
+    if (known !== undefined) return { ...names, content: { items: known.items as string } };
+    const input = (storedJson((await transcriptInput(this.database, transcript)) as string) as OutputItem[]).map(
+      encode,
     );
+    const events = await readEvents(this.database, { table: 'events', key: transcript }, {});
+    return { ...names, content: { input, events } };
   }
 }
 
-interface Fold {
-  readonly turn: FoldedTurn;
-  readonly transcript: Value;
-  readonly eventCount: number;
-  /** Whether the run has a final state, and the table lacks its fold. */
-  readonly isNewAndFinal: boolean;
+function contentLength(content: TurnTexts['content']): number {
+  if ('items' in content) return content.items.length;
+  return [...content.input, ...content.events.texts].reduce((sum, text) => sum + text.length, 0);
 }

@@ -46,14 +46,24 @@ CREATE TABLE runs (
   error TEXT,
   transcript INTEGER NOT NULL REFERENCES transcripts ON DELETE CASCADE,
   bytes INTEGER NOT NULL,
-  parked TEXT
+  parked TEXT,
+  needs TEXT NOT NULL
+  ) STRICT;
+CREATE TABLE workers (
+  worker_id TEXT PRIMARY KEY,
+  opens TEXT NOT NULL,
+  workspaces TEXT,
+  lease_ms INTEGER NOT NULL,
+  lease_expires_at INTEGER NOT NULL
   ) STRICT;
 CREATE TABLE probe (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
 CREATE INDEX runs_of_state ON runs (state, position);
 CREATE INDEX runs_of_thread ON runs (thread_id, position);
 CREATE INDEX runs_of_transcript ON runs (transcript);
 CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
-CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+CREATE INDEX claimable_runs_of_class ON runs (needs || workspace, position) WHERE state IN ('queued', 'running');
+CREATE INDEX claimable_runs_of_principal ON runs (needs || workspace, principal, position) WHERE state IN ('queued', 'running');
+CREATE INDEX cancelled_runs ON runs (needs || workspace, position) WHERE state IN ('queued', 'running') AND cancel_requested_at IS NOT NULL;
 CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
 CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
 CREATE TABLE folded_transcripts (
@@ -168,12 +178,28 @@ CREATE TABLE document_changes (
   ) STRICT;
 CREATE INDEX document_changes_by_time ON document_changes (made_at);
 CREATE INDEX document_changes_of_thread ON document_changes (thread_id);
+CREATE TABLE heaps (
+  owner TEXT NOT NULL,
+  heap_id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  parent_id TEXT,
+  is_delta INTEGER NOT NULL,
+  thread_id TEXT,
+  head TEXT NOT NULL,
+  images TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  PRIMARY KEY (owner, heap_id)
+  ) STRICT;
+CREATE INDEX heaps_of_thread ON heaps (thread_id, owner, position);
+CREATE INDEX heaps_of_owner ON heaps (owner, bytes);
 INSERT INTO counter VALUES (1, 8);
 INSERT INTO threads VALUES ('thr_1', '"ada"', '"a\u0000title"', '"/w"', '"coder"', 1750000000000, 1750000000000, 8, 'a�title', NULL, 0);
 INSERT INTO instructions VALUES ('thr_1', '{"agentId":"coder","model":"m","system":"be brief"}');
 INSERT INTO probe VALUES (1, 0);
 INSERT INTO transcripts VALUES (2, '[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]', 'pay "ada" 1 €');
-INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478, NULL);
+INSERT INTO runs VALUES ('run_1', 2, 'thr_1', 'turn_1', '"ada"', '"/w"', 'suspended', 'new', 1, '{"agentId":"coder"}', NULL, NULL, NULL, NULL, 0, NULL, 1750000000000, 1750000000000, NULL, 2, 478, NULL, '[]');
 INSERT INTO requests VALUES ('"ada"', '"key"', '8ad23f101a06e01b23621e53e226549741614126e422a871f7475db5cd3620be', 'run_1');
 INSERT INTO events VALUES (2, 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO events VALUES (2, 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
@@ -189,3 +215,4 @@ INSERT INTO document_texts VALUES ('txt_2', '"a\u0000two"');
 INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 1, 3, '{}', 1750000000000, 1750000000005, 'txt_1');
 INSERT INTO document_versions VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', '006e006f007400650073002e006d0064', 2, 5, '{"title":"T"}', 1750000000000, NULL, 'txt_2');
 INSERT INTO document_changes VALUES ('8a2a0b2ce22c93795a89cef48f6f21ec24de0a9c15e43523e4b5fd5031091819', 1, '3cfc68e43d04b48a98a0f1ec46d50b4af7708c0cdd53588117d1e510f6bdb048', 'thr_1', 1, 3, 1750000000000, 1750000000005);
+INSERT INTO heaps VALUES ('982c2f9e71df354525a6c3c60fe5f63cbf624b59fb9539e267f5ad935c619613', 'heap_1', 8, NULL, 0, 'thr_1', '{}', '[]', 5, 1750000000000, x'0100ff');

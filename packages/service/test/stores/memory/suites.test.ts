@@ -30,6 +30,7 @@ function stores(weaken: {
     const made = memoryStores(options);
     return {
       documents: weakened(made.documents, weaken.documents ?? (() => ({}))),
+      heaps: made.heaps,
       runs: weakened(made.runs, weaken.runs ?? (() => ({}))),
       threads: weakened(made.threads, weaken.threads ?? (() => ({}))),
       close: () => made.close(),

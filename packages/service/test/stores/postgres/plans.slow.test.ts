@@ -18,7 +18,7 @@ interface Plan {
 }
 
 /** Tables that grow with the use of the service. */
-const GROWING = ['approvals', 'events', 'runs', 'scripts', 'threads', 'turns'];
+const GROWING = ['approvals', 'events', 'heaps', 'runs', 'scripts', 'threads', 'turns'];
 
 /** A page of 50 and its neighbours in other tables; the oldest 100 runs of the queue, and what else runs in their threads. */
 const MAX_VISITED = 700;
@@ -71,7 +71,8 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
     const client = new pg.Client(url);
     await client.connect();
     const size = { threads: 2_000, eventsPerRun: 20, principals: 20 };
-    for (const sql of [...fillTables(size), ...fillQueue({ noisy: 2_000, quiet: 3 })]) await client.query(sql);
+    for (const sql of [...fillTables(size), ...fillQueue({ noisy: 2_000, quiet: 3, unopened: 2_000 })])
+      await client.query(sql);
     await client.end();
   });
 
@@ -85,7 +86,7 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
   it('that lists threads and reads one', async () => {
     const page = await expectIndexes((connection) => {
       const filters = { principal: '"p7"' };
-      return tablesOver(connection).threads.list({ filters, searched: undefined, after: 1e15, limit: 20 });
+      return tablesOver(connection).threads.list({ filters, after: 1e15, limit: 20 });
     });
     expect(page.threads).toHaveLength(20);
     const { turns } = await expectIndexes((connection) => tablesOver(connection).threads.readItems('thr_7', 0, 20));
@@ -104,7 +105,7 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
   it('that lists runs and approvals by state, and finds the expired ones', async () => {
     const filters = { state: 'suspended' };
     const { runs } = await expectIndexes((connection) =>
-      tablesOver(connection).runs.list({ filters, after: 0, limit: 20 }),
+      tablesOver(connection).runs.list({ filters, after: 0, limit: 20, now: 0 }),
     );
     expect(runs).toHaveLength(20);
     const pending = { filters: { state: 'pending' }, after: 0, limit: 20 };
@@ -120,9 +121,23 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
     expect(scripts).toHaveLength(50);
   });
 
-  it('that claims a run behind a long queue of one principal', async () => {
+  it('that adds, reads and deletes heaps', async () => {
+    const draft = { principal: 'p7', threadId: 'thr_7', parentId: 'heap_7', head: '{}', state: new Uint8Array(3) };
+    const add = { ...draft, heapId: 'heap_next', isDelta: true };
+    expect(await expectIndexes((connection) => tablesOver(connection).heaps.add(add, {}, 1))).toBe('added');
+    const chain = await expectIndexes((connection) =>
+      connection.read(() => tablesOver(connection).heaps.read('p7', 'heap_next')),
+    );
+    expect(chain.map(({ heapId }) => heapId)).toEqual(['heap_7', 'heap_next']);
+    await expectIndexes((connection) => tablesOver(connection).heaps.newest('p7', 'thr_7'));
+    await expectIndexes((connection) => tablesOver(connection).heaps.deleteThread('thr_7', undefined));
+  });
+
+  it('that claims a run after a long queue of one principal, and one of runs that the worker does not open', async () => {
     const claim = () =>
-      expectIndexes((connection) => tablesOver(connection).runs.claim({ owner: 'w', leaseMs: 60_000 }, 1_000));
+      expectIndexes((connection) =>
+        tablesOver(connection).runs.claim({ owner: 'w', leaseMs: 60_000, opens: [], needs: [] }, 1_000),
+      );
     const claimed = [await claim(), await claim(), await claim(), await claim(), await claim()];
     expect(claimed.map((found) => found?.run.principal)).toEqual([
       'noisy',

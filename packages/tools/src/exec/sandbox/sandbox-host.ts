@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { hasPattern, type SandboxedDisk } from './policy.js';
 import { obstacles } from './requirements.js';
 import { systemCallFilter } from './system-calls.js';
 import { hasEscapedBytes } from './system-path.js';
+import { isInside } from '../../files/is-inside.js';
 
 /*
  * A separate process for the package that creates sandboxes. The process turns a command into the shell line that
@@ -206,10 +207,6 @@ function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): bo
   const hiddenInside = denyRead.filter((hidden) => allowWrite.some((root) => isInside(root, hidden)));
   const isNearHidden = hiddenInside.some((hidden) => isInside(hidden, path) || isInside(path, hidden));
   return process.platform !== 'linux' || allowWrite.includes(place) || isNearHidden;
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder + sep);
 }
 
 function hide(path: string): string[] {

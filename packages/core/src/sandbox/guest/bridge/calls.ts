@@ -2,7 +2,8 @@
 // host reads the outbox when the guest has nothing left to do, and later settles calls by their indices.
 import { freeze, parse, Promise, stringify } from '../primordials.js';
 import { argumentsProblem, writeArguments } from './arguments.js';
-import { defineHidden, makeError } from './errors.js';
+import { defineHidden, isOfThisScript, makeError } from './errors.js';
+import { notifyHost } from './host.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 
@@ -19,16 +20,6 @@ const resolvers: (Resolve | undefined)[] = [];
 const rejecters: (Reject | undefined)[] = [];
 /** The host reads these promises to find the calls whose results the script can no longer observe. */
 export const promises: (Promise<unknown> | undefined)[] = [];
-
-let notifyHost: () => void = () => {};
-
-/**
- * `notify` informs the host that a call is being made, so that the host can count the call and read its position in the
- * script.
- */
-export function connectHost(notify: () => void): void {
-  notifyHost = notify;
-}
 
 let madeResolve: Resolve | undefined;
 let madeReject: Reject | undefined;
@@ -79,6 +70,19 @@ export function indexOfLastCall(promise: Promise<unknown>): number | undefined {
   return promises[nextCall - 1] === promise ? nextCall - 1 : undefined;
 }
 
+/** Drops the calls of the previous script: a call that was pending at its end never settles. */
+export function resetCalls(): void {
+  nextCall = toolCalls = builtinCalls = 0;
+  resolvers.length = rejecters.length = promises.length = 0;
+  outbox.end = '';
+}
+
+/** A script that has ended makes no more calls. */
+export function endCell(): void {
+  limits.calls = limits.builtinCalls = 0;
+  resetCalls();
+}
+
 function refusedCall(isBuiltin: boolean): Promise<never> {
   const message = isBuiltin
     ? 'A script may make ' +
@@ -113,7 +117,13 @@ function settlementError([call, frames, code, message, data]: FailedSettlement):
     defineHidden(
       error,
       'retry',
-      freeze(() => send('"$retry"', { call })),
+      freeze(() => (isOfThisScript(error) ? send('"$retry"', { call }) : refusedRetry())),
     );
   return error;
+}
+
+function refusedRetry(): Promise<never> {
+  const code = 'ToolExecutionError';
+  const message = 'Only the script that made the call can request a retry. Make a new call.';
+  return new Promise((_, reject) => reject(makeError(code, message, undefined, { code })));
 }

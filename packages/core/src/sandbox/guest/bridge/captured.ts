@@ -59,6 +59,7 @@ export const bufferLength = prototypeGetter<number>(ArrayBuffer.prototype, 'byte
 export const dateToIso = uncurry<(date: object) => string>(Date.prototype.toISOString);
 export const dateGetTime = uncurry<(date: object) => number>(Date.prototype.getTime);
 export const matches = uncurry<(pattern: RegExp, text: string) => boolean>(RegExp.prototype.test as never);
+export const match = uncurry<(pattern: RegExp, text: string) => RegExpExecArray | null>(RegExp.prototype.exec as never);
 export const regExpToString = uncurry<(pattern: object) => string>(RegExp.prototype.toString);
 
 type Then = <Value>(

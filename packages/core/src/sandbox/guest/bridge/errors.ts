@@ -1,15 +1,27 @@
 // The errors that a script catches by their classes.
 import { create, defineProperty, Error, getOwnPropertyDescriptor, WeakMap } from '../primordials.js';
-import { weakSet } from './captured.js';
+import { weakGet, weakSet } from './captured.js';
 
 /** The bridge's own record of an error that it created. */
 interface ErrorRecord {
   /** The index of the call that rejected with this error. */
   readonly call?: number | undefined;
   readonly code: string;
+  /** The script that the error belongs to. */
+  readonly cell?: number | undefined;
   /** The script's frame at that call, from the host. */
   readonly frames?: string | undefined;
 }
+
+/** The number of the running script in its program; undefined if its program has only one script. */
+let currentCell: number | undefined;
+
+export function beginCellErrors(cell: number): void {
+  currentCell = cell;
+}
+
+/** Whether the bridge made the error for the running script. In another script, the index of its call means nothing. */
+export const isOfThisScript = (error: unknown): boolean => weakGet(errorRecords, error)?.cell === currentCell;
 
 type ErrorClass = new (message: string) => Error;
 
@@ -50,7 +62,7 @@ export function makeError(code: string, message: string, data: unknown, record: 
   defineHidden(error, 'code', code);
   if (data !== undefined)
     defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
-  weakSet(errorRecords, error, record);
+  weakSet(errorRecords, error, currentCell === undefined ? record : { ...record, cell: currentCell });
   return error;
 }
 

@@ -8,8 +8,15 @@ export const outbox = {
   /** JSON text of each call's arguments. */
   arguments: [] as string[],
   argumentUnits: 0,
-  /** JSON text of the log entries, separated by commas and without brackets. */
+  /** JSON text of the first console lines of the segment, separated by commas and without brackets. */
   logs: '',
+  /** The number of the first lines, and their length. No line follows them after one of the last lines. */
+  logCount: 0,
+  logUnits: 0,
+  /** JSON text of each of the last console lines of the segment, from `lastLogsFrom` on. */
+  lastLogs: [] as string[],
+  lastLogsFrom: 0,
+  lastLogUnits: 0,
   progress: '',
   output: '',
   /** JSON text of the script's end; empty while the script runs. */
@@ -25,7 +32,12 @@ export const outbox = {
 export function flush(): string {
   const hasDropped = outbox.droppedLogs + outbox.droppedProgress > 0;
   const isQuiet =
-    outbox.end === '' && outbox.logs === '' && outbox.output === '' && outbox.progress === '' && !hasDropped;
+    outbox.end === '' &&
+    outbox.logs === '' &&
+    outbox.lastLogs.length === 0 &&
+    outbox.output === '' &&
+    outbox.progress === '' &&
+    !hasDropped;
   // Most segments contain at most one call and nothing else.
   if (isQuiet && outbox.calls.length < 2) {
     if (outbox.calls.length === 0) return '';
@@ -36,8 +48,15 @@ export function flush(): string {
   const message = (outbox.end === '' ? ':{' : '!{') + members(hasDropped) + '}\n' + join(outbox.arguments, '');
   emptyCalls();
   outbox.logs = outbox.progress = outbox.output = '';
+  outbox.logCount = outbox.logUnits = outbox.lastLogsFrom = outbox.lastLogUnits = 0;
+  outbox.lastLogs = [];
   outbox.droppedLogs = outbox.droppedProgress = 0;
   return message;
+}
+
+function allLogs(): string {
+  const last = join(outbox.lastLogs.slice(outbox.lastLogsFrom), ',');
+  return outbox.logs + (outbox.logs !== '' && last !== '' ? ',' : '') + last;
 }
 
 function emptyCalls(): void {
@@ -52,7 +71,8 @@ function members(hasDropped: boolean): string {
     text += (text === '' ? '"' : ',"') + name + '":' + json;
   };
   if (outbox.calls.length > 0) add('calls', '[' + join(outbox.calls, ',') + ']');
-  if (outbox.logs !== '') add('logs', '[' + outbox.logs + ']');
+  const logs = allLogs();
+  if (logs !== '') add('logs', '[' + logs + ']');
   if (outbox.progress !== '') add('progress', '[' + outbox.progress + ']');
   if (outbox.output !== '') add('output', stringify(outbox.output));
   if (hasDropped) add('dropped', '[' + outbox.droppedLogs + ',' + outbox.droppedProgress + ']');

@@ -1,5 +1,5 @@
 // The script's output to the user, the model and the operator: text, console lines and progress.
-import { stringify } from '../primordials.js';
+import { floor, stringify } from '../primordials.js';
 import type { LogLevel } from '../console/console.js';
 import { isError, slice, toText } from './captured.js';
 import { capText, describeText, makeLine, show, withinRoom } from './inspect.js';
@@ -8,27 +8,48 @@ import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 import { NOT_SHOWN } from './stacks.js';
 
-const usedAmounts = { logs: 0, logBytes: 0, output: 0, progress: 0 };
+const usedAmounts = { output: 0, progress: 0 };
 
+export function resetOutput(): void {
+  usedAmounts.output = usedAmounts.progress = 0;
+}
+
+/** Keeps the first and the last console lines of a segment: half of the limits for each. */
 export function writeLog(level: LogLevel, makeText: () => string): void {
-  if (usedAmounts.logs >= limits.logs || usedAmounts.logBytes >= limits.logBytes) {
-    outbox.droppedLogs++;
-    return;
-  }
   let text = NOT_SHOWN;
   try {
     text = makeLine(makeText);
   } catch {
     // Making the text threw an error, for example in a getter of a table's row. The line then shows NOT_SHOWN.
   }
+  const entry = '["' + level + '",' + stringify(text) + ']';
   // defence: budget-after-log-text
-  if (usedAmounts.logs >= limits.logs || usedAmounts.logBytes >= limits.logBytes) {
+  if (
+    outbox.lastLogs.length === 0 &&
+    outbox.logCount < floor(limits.logs / 2) &&
+    outbox.logUnits + text.length <= limits.logBytes / 2
+  ) {
+    outbox.logCount++;
+    outbox.logUnits += text.length;
+    outbox.logs += (outbox.logs === '' ? '' : ',') + entry;
+  } else addLastLog(entry);
+}
+
+function addLastLog(entry: string): void {
+  outbox.lastLogs[outbox.lastLogs.length] = entry;
+  outbox.lastLogUnits += entry.length;
+  while (
+    outbox.lastLogs.length - outbox.lastLogsFrom > limits.logs - floor(limits.logs / 2) ||
+    (outbox.lastLogUnits > limits.logBytes / 2 && outbox.lastLogsFrom < outbox.lastLogs.length)
+  ) {
+    outbox.lastLogUnits -= outbox.lastLogs[outbox.lastLogsFrom++]!.length;
     outbox.droppedLogs++;
-    return;
   }
-  usedAmounts.logs++;
-  usedAmounts.logBytes += text.length;
-  outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
+  // Half of the list at most holds lines that were dropped, and a script of many lines moves each a few times.
+  if (outbox.lastLogsFrom * 2 > outbox.lastLogs.length + 64) {
+    outbox.lastLogs = outbox.lastLogs.slice(outbox.lastLogsFrom);
+    outbox.lastLogsFrom = 0;
+  }
 }
 
 /** Data as JSON, and any other value as the console shows it. The text is truncated shortly after `units`. */

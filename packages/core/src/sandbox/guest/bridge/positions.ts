@@ -1,21 +1,38 @@
 // Maps positions in the compiled code to the model's own source, as `script/wrapper.ts` does.
-import { parse } from '../primordials.js';
+import { create, parse } from '../primordials.js';
+import { split } from './captured.js';
+import { askHost } from './host.js';
 
 /** A line's triples: a column of the code, and the line and column of the source from which the code there comes. */
 type Line = number[];
 
-let positionsText = '';
-/** Created when the first stack is read. */
-let positions: Line[] | undefined;
+/** Read when the first stack is read; null if the script is its own source. */
+let positions: Line[] | null | undefined;
+/** The texts of earlier scripts of the program, by their numbers. */
+const earlierTexts: Record<number, string> = create(null) as Record<number, string>;
 
-export function setPositions(text: string): void {
-  positionsText = text;
+/** Keeps the positions of a script that has ended, for stacks with its functions. */
+export function keepPositions(cell: number): void {
+  earlierTexts[cell] = askHost('positions');
+  positions = undefined;
+}
+
+/** The line in the source of an earlier script. */
+export function earlierLine(cell: number, line: number, column: number): string | undefined {
+  const text = earlierTexts[cell];
+  if (text === undefined) return undefined;
+  const place = placeIn(readPositions(text), line, column);
+  return place === undefined ? undefined : split(place, ':')[0];
 }
 
 /** `LINE:COLUMN` in the source; undefined for a position that is not in the script. */
 export function originalPlace(line: number, column: number): string | undefined {
-  if (positionsText === '') return line + ':' + column;
-  positions ??= readPositions();
+  if (positions === undefined) positions = readPositions(askHost('positions'));
+  return placeIn(positions, line, column);
+}
+
+function placeIn(positions: Line[] | null, line: number, column: number): string | undefined {
+  if (positions === null) return line + ':' + column;
   let index = line - 2;
   let pieces = positions[index];
   if (pieces === undefined) return undefined;
@@ -43,8 +60,9 @@ function isRunAt(pieces: Line, at: number, column: number): boolean {
  * Each number of the text is the difference from the previous number of the same kind. The columns of the code start
  * again at 0 on each line.
  */
-function readPositions(): Line[] {
-  const lines = parse(positionsText) as Line[];
+function readPositions(text: string): Line[] | null {
+  if (text === '') return null;
+  const lines = parse(text) as Line[];
   let line = 0;
   let sourceColumn = 0;
   for (let index = 0; index < lines.length; index++) {

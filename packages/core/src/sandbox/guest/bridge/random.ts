@@ -12,7 +12,7 @@ export function seedRandom(first: number, second: number, third: number, fourth:
   seed3 = fourth;
 }
 
-function nextWord(): number {
+export function nextWord(): number {
   const sum = (((seed0 + seed1) | 0) + seed3) | 0;
   seed3 = (seed3 + 1) | 0;
   seed0 = seed1 ^ (seed1 >>> 9);

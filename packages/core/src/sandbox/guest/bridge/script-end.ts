@@ -1,12 +1,12 @@
 // The end of the script, which is one more entry of the outbox.
 import { keys, stringify } from '../primordials.js';
 import { isError, matches, promiseThen, slice, weakGet } from './captured.js';
-import { errorRecords } from './errors.js';
+import { errorRecords, isOfThisScript } from './errors.js';
 import { capText, describeText, thrownMessage } from './inspect.js';
 import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
-import { rawStack, readText } from './stacks.js';
+import { hostStack, rawStack, readText } from './stacks.js';
 
 const MAX_HEAD = 1024;
 const MAX_MEASURED_KEYS = 200;
@@ -18,6 +18,15 @@ interface ThrownRecord {
   stack: string;
   callIndex?: number | undefined;
   code?: string | undefined;
+}
+
+/** The value of the script, if it was too large to return. */
+let largeValue: { readonly value: unknown } | undefined;
+
+export function takeLargeValue(): { readonly value: unknown } | undefined {
+  const taken = largeValue;
+  largeValue = undefined;
+  return taken;
 }
 
 export function start(script: () => Promise<unknown>): void {
@@ -33,6 +42,7 @@ function onReturned(value: unknown): void {
     }
     const bytes = json.length > limits.result * 8 ? json.length : byteLength(json);
     outbox.end = bytes > limits.result ? tooLarge(value, json, bytes) : '["returned",' + stringify(json) + ']';
+    if (bytes > limits.result) largeValue = { value };
   } catch (error) {
     if (error === NOT_CARRIED) {
       const { path, reason } = whyNotWritten();
@@ -103,16 +113,16 @@ export function describeThrown(value: unknown, path = ''): string {
   // The host recognizes the engine's own errors by their messages, so these messages stay unchanged.
   if (path !== '' && thrown.name !== 'InternalError' && thrown.message !== 'null')
     thrown.message = capText(thrown.message + ' (thrown while ' + path + ' was read)');
-  thrown.callIndex = record?.call;
+  thrown.callIndex = isOfThisScript(value) ? record?.call : undefined;
   thrown.code = record?.code;
   return stringify(thrown);
 }
 
 /**
- * The engine's text of the stack, with positions in the compiled code: the host maps them itself, so the script cannot
- * forge them.
+ * The engine's text of the stack, with positions in the compiled code of this script: the host maps them itself, so the
+ * script cannot forge them.
  */
 function readStack(value: Error): string {
   const raw = rawStack(value);
-  return typeof raw === 'string' ? capText(raw) : '';
+  return typeof raw === 'string' ? capText(hostStack(raw)) : '';
 }

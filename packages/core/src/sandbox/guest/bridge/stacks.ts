@@ -1,11 +1,25 @@
 // The stacks that a script can read contain neither frames of the bridge nor lines that are not in the model's source.
 import { apply, defineProperty, Error, getOwnPropertyDescriptor, max, TypeError, WeakMap } from '../primordials.js';
-import { isError, join, lastIndexOf, replace, slice, split, startsWith, toText, weakGet, weakSet } from './captured.js';
+import {
+  isError,
+  join,
+  lastIndexOf,
+  match,
+  replace,
+  slice,
+  split,
+  startsWith,
+  toText,
+  weakGet,
+  weakSet,
+} from './captured.js';
 import { errorRecords } from './errors.js';
-import { originalPlace } from './positions.js';
+import { earlierLine, originalPlace } from './positions.js';
 
 const MAX_FRAMES = 10;
 const SCRIPT_FILE = 'script.ts:';
+/** The file of a script that belongs to a program, with the number of the script. */
+const CELL_FRAME = /^ {4}at (.*?) ?\((\d+)\.script\.ts:(\d+):(\d+)\)$/;
 const BREAK_BEFORE_FRAME = /\r?[\n\r\u2028\u2029](?=\s*at\s)/g;
 /** The text shown instead of a text whose reading throws. */
 export const NOT_SHOWN = '[a value that cannot be shown]';
@@ -30,11 +44,49 @@ export function rawStack(value: unknown): unknown {
 function ownFrame(text: string): string {
   const at = lastIndexOf(text, SCRIPT_FILE);
   if (at < 0 || !startsWith(text, '    at ')) return '';
+  if (currentCell !== 0) return cellFrame(text, true);
   const place = split(slice(text, at + SCRIPT_FILE.length), ':');
   const original = originalPlace(+place[0]!, +split(place[1] ?? '', ')')[0]!);
   if (original === undefined) return '';
   const name = slice(text, 7, max(at - 2, 7));
   return '    at ' + (name === '' || name === '<anonymous>' ? '' : name + ' ') + '(' + SCRIPT_FILE + original + ')';
+}
+
+let currentCell = 0;
+
+export function beginCellStacks(cell: number): void {
+  currentCell = cell;
+}
+
+/**
+ * One frame of a program; empty if the frame belongs to no script. Frames of earlier scripts name the script and the
+ * line. `isMapped`: whether frames of the running script get positions in its source.
+ */
+function cellFrame(text: string, isMapped: boolean): string {
+  const found = match(CELL_FRAME, text);
+  if (found === null) return '';
+  const cell = +found[2]!;
+  const line = +found[3]!;
+  const column = +found[4]!;
+  const name = found[1] === '' || found[1] === '<anonymous>' ? '' : found[1]! + ' ';
+  if (cell !== currentCell) {
+    const place = earlierLine(cell, line, column);
+    return place === undefined ? '' : '    at ' + name + '(script ' + cell + ', line ' + place + ')';
+  }
+  const place = isMapped ? originalPlace(line, column) : line + ':' + column;
+  return place === undefined ? '' : '    at ' + name + '(' + SCRIPT_FILE + place + ')';
+}
+
+/** The engine's stack text for the host, which maps the frames of the running script itself. */
+export function hostStack(raw: string): string {
+  if (currentCell === 0) return raw;
+  const lines = split(raw, '\n');
+  const frames: string[] = [];
+  for (let index = 0; index < lines.length; index++) {
+    const frame = cellFrame(lines[index]!, false);
+    if (frame !== '') frames[frames.length] = frame;
+  }
+  return join(frames, '\n');
 }
 
 /** The frames of the script, one on each line, with positions in the model's source. */

@@ -16,9 +16,14 @@ function wait(duration: unknown, isTimer: boolean): Promise<unknown> {
 export const sleep = (duration: unknown): Promise<unknown> => wait(duration, false);
 
 /** The function that ends each timer's race, by timer id. */
-const timers = new Map<unknown, (answer: unknown) => void>();
+let timers = new Map<unknown, (answer: unknown) => void>();
 let lastTimer = 0;
 const CLEARED = freeze({ __proto__: null });
+
+/** Drops the timers of the previous script, which never fire. */
+export function dropTimers(): void {
+  timers = new Map();
+}
 
 function newTimer(callback: unknown): number {
   if (typeof callback !== 'function') throw new TypeError('The callback of a timer must be a function.');

@@ -1,13 +1,12 @@
 // The tools object is created on demand: a script rarely uses more than a few of many tools. Each namespace is a proxy
-// over a null-prototype object that cannot be extended. A member starts as the text of the tool's full name (or, for a
-// namespace, as an object of such texts) and becomes a read-only function or namespace when it is first read.
+// over a null-prototype object, which receives a member as a read-only property when the script first reads it. Before
+// the script lists the members, the object receives the rest of them, and can no longer be extended.
 import {
   create,
   defineProperty,
   freeze,
   getOwnPropertyDescriptor,
   keys,
-  ownKeys,
   parse,
   Proxy,
   Reflect,
@@ -16,17 +15,35 @@ import {
   WeakMap,
 } from '../primordials.js';
 import { send } from './calls.js';
-import { join, toText, weakGet, weakSet } from './captured.js';
+import { indexOf, join, slice, split, toText, weakGet, weakSet } from './captured.js';
 import { makeError } from './errors.js';
+import { askHost } from './host.js';
 import { nearestNames } from './nearest-names.js';
 import { makeSpawn } from './spawn.js';
 
-const { preventExtensions, setPrototypeOf } = Reflect;
+const { isExtensible, preventExtensions } = Reflect;
 
 type Key = string | symbol;
-type Namespace = Record<string, unknown>;
+
+/** Namespaces and full names, as the host writes them. */
+interface Branch {
+  readonly [name: string]: string | Branch;
+}
+
+interface Namespace {
+  /** The names of the namespace and of those around it, each with a dot after it. */
+  readonly path: string;
+  /** The names of all members in the order of the tools; undefined before `complete`. */
+  names: string[] | undefined;
+}
+
+type Members = Record<Key, unknown>;
 
 const MAX_NAMED = 20;
+/** No tool has a longer name. */
+const MAX_KEY_UNITS = 512;
+/** The host's answer for a member that is a namespace. */
+const NAMESPACE = '.';
 
 /** Members that scripts read to find out whether they exist. */
 const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
@@ -38,49 +55,63 @@ const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
   toJSON: true,
 });
 
-const namespacePaths = new WeakMap<object, string>();
-const rootNamespace = create(null) as Namespace;
-weakSet(namespacePaths, rootNamespace, '');
-/** JSON text of the tools' names as a tree; empty after `fillRoot` has read it. */
-let toolsText = '';
+const namespaces = new WeakMap<object, Namespace>();
 /** The prefix of the ids of detached tasks; empty if the script cannot start any. */
 let taskPrefix = '';
 
-export function setTools(treeText: string, prefix: string): void {
-  toolsText = treeText;
+export function allowTasks(prefix: string): void {
   taskPrefix = prefix;
 }
 
-/** Reads the tools' names into the root, before any other access to it. */
-function fillRoot(): void {
-  if (toolsText === '') return;
-  const tree = parse(toolsText) as Namespace;
-  const names = keys(tree);
-  for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
-  if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
-  preventExtensions(rootNamespace);
-  // This must be the last line: if the heap is full before this line, the next access to the root reads the names
-  // again.
-  toolsText = '';
+function findMember(target: object, key: string): unknown {
+  const known = (target as Members)[key];
+  if (known !== undefined || !isExtensible(target)) return known;
+  const value = makeMember(weakGet(namespaces, target)!.path, key);
+  if (value !== undefined)
+    defineProperty(target, key, { value, writable: false, configurable: false, enumerable: true });
+  return value;
 }
 
-const ownMember = (target: object, name: Key, value: unknown): boolean =>
-  defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
+function makeMember(path: string, key: string): unknown {
+  const isName = key.length <= MAX_KEY_UNITS && indexOf(key, '.') < 0;
+  const answer = isName ? askHost('tools.' + path + key) : '';
+  if (answer === NAMESPACE) return makeNamespace(path + key + '.');
+  if (answer !== '') return toolFunction(answer);
+  return path === '' && key === 'spawn' && taskPrefix !== '' ? makeSpawn(taskPrefix) : undefined;
+}
 
-function toolNames(branch: Namespace, names: string[]): string[] {
+/** Gives a namespace all its members. If the heap becomes full meanwhile, the namespace stays extensible. */
+function complete(target: object): void {
+  if (!isExtensible(target)) return;
+  const namespace = weakGet(namespaces, target)!;
+  const branch = branchAt(namespace.path);
+  const names = keys(branch);
+  if (namespace.path === '' && taskPrefix !== '' && branch['spawn'] === undefined) names[names.length] = 'spawn';
+  for (let index = 0; index < names.length; index++) findMember(target, names[index]!);
+  namespace.names = names;
+  preventExtensions(target);
+}
+
+/** `path`: see `Namespace`. */
+function branchAt(path: string): Branch {
+  let branch = parse(askHost('tools')) as Branch;
+  const names = path === '' ? [] : split(slice(path, 0, -1), '.');
+  for (let index = 0; index < names.length; index++) branch = branch[names[index]!] as Branch;
+  return branch;
+}
+
+function toolNames(branch: Branch, names: string[]): string[] {
   const members = keys(branch);
   for (let index = 0; index < members.length; index++) {
-    const member = branch[members[index]!];
-    if (branch === rootNamespace && members[index] === 'spawn') continue;
-    if (typeof member === 'object') toolNames(member as Namespace, names);
-    else if (typeof member === 'string') names[names.length] = member;
-    else if (typeof member === 'function') names[names.length] = member.name;
+    const member = branch[members[index]!]!;
+    if (typeof member === 'string') names[names.length] = member;
+    else toolNames(member, names);
   }
   return names;
 }
 
 function unknownTool(wanted: string): Error {
-  const names = toolNames(rootNamespace, []);
+  const names = toolNames(branchAt(''), []);
   const near = nearestNames(wanted, names);
   let advice = ' No tools are available.';
   if (near.length > 0) advice = ' Did you mean ' + join(near, ', ') + '?';
@@ -91,30 +122,36 @@ function unknownTool(wanted: string): Error {
   });
 }
 
-function member(target: object, key: Key): PropertyDescriptor | undefined {
-  const own = getOwnPropertyDescriptor(target, key);
-  if (own === undefined || own.writable !== true) return own;
-  const made =
-    typeof own.value === 'string'
-      ? toolFunction(own.value)
-      : makeNamespace(own.value as object, weakGet(namespacePaths, target)! + (key as string) + '.');
-  ownMember(target, key, made);
-  return getOwnPropertyDescriptor(target, key);
-}
-
 const refuseChange = (target: object, key: Key): never => {
-  throw new TypeError('tools.' + weakGet(namespacePaths, target) + toText(key) + ' cannot be changed');
+  throw new TypeError('tools.' + weakGet(namespaces, target)!.path + toText(key) + ' cannot be changed');
 };
 
 const namespaceHandler: ProxyHandler<object> = freeze({
   __proto__: null,
   get(target: object, key: Key): unknown {
-    const own = member(target, key);
-    if (own !== undefined) return own.value;
-    if (typeof key === 'symbol' || OPTIONAL_MEMBERS[key] === true) return undefined;
-    throw unknownTool(weakGet(namespacePaths, target)! + key);
+    const known = (target as Members)[key];
+    if (known !== undefined || typeof key === 'symbol') return known;
+    const member = findMember(target, key);
+    if (member !== undefined || OPTIONAL_MEMBERS[key] === true) return member;
+    throw unknownTool(weakGet(namespaces, target)!.path + key);
   },
-  getOwnPropertyDescriptor: (target: object, key: Key) => member(target, key),
+  has: (target: object, key: Key) => typeof key === 'string' && findMember(target, key) !== undefined,
+  getOwnPropertyDescriptor(target: object, key: Key): PropertyDescriptor | undefined {
+    complete(target);
+    return getOwnPropertyDescriptor(target, key);
+  },
+  ownKeys(target: object): Key[] {
+    complete(target);
+    return weakGet(namespaces, target)!.names!;
+  },
+  isExtensible(target: object): boolean {
+    complete(target);
+    return false;
+  },
+  preventExtensions(target: object): boolean {
+    complete(target);
+    return true;
+  },
   set: refuseChange,
   defineProperty: refuseChange,
   deleteProperty: refuseChange,
@@ -123,41 +160,10 @@ const namespaceHandler: ProxyHandler<object> = freeze({
   },
 });
 
-const rootHandler: ProxyHandler<Namespace> = freeze({
-  ...namespaceHandler,
-  __proto__: null,
-  get(target: Namespace, key: string): unknown {
-    if (toolsText !== '') fillRoot();
-    const made = target[key];
-    return typeof made === 'function' ? made : namespaceHandler.get!(target, key, undefined);
-  },
-  getOwnPropertyDescriptor(target: Namespace, key: Key): PropertyDescriptor | undefined {
-    fillRoot();
-    return member(target, key);
-  },
-  has(target: Namespace, key: Key): boolean {
-    fillRoot();
-    return key in target;
-  },
-  ownKeys(target: Namespace): Key[] {
-    fillRoot();
-    return ownKeys(target);
-  },
-  isExtensible(): boolean {
-    fillRoot();
-    return false;
-  },
-  preventExtensions(): boolean {
-    fillRoot();
-    return true;
-  },
-});
-
-function makeNamespace(members: object, path: string): object {
-  setPrototypeOf(members, null);
-  preventExtensions(members);
-  weakSet(namespacePaths, members, path);
-  return new Proxy(members, namespaceHandler);
+function makeNamespace(path: string): object {
+  const target = create(null) as object;
+  weakSet(namespaces, target, { path, names: undefined });
+  return new Proxy(target, namespaceHandler);
 }
 
 /** A function whose name is the tool's. */
@@ -167,5 +173,5 @@ function toolFunction(name: string): object {
 }
 
 export function makeTools(): object {
-  return new Proxy(rootNamespace, rootHandler);
+  return makeNamespace('');
 }

@@ -4,7 +4,9 @@
 // `lockdown.ts` freezes every intrinsic and everything reachable from the global object, so scripts cannot change the
 // library.
 import { Symbol } from '../primordials.js';
+import { Buffer } from './buffer.js';
 import { defineMembers, nameMembers, tag } from './define.js';
+import { Headers } from './headers.js';
 import { installLocaleMethods, makeIntl } from './intl/intl.js';
 import { structuredClone } from './structured-clone.js';
 import { TextDecoder, TextEncoder } from './text-encoding.js';
@@ -13,11 +15,16 @@ import { URL } from './url/url.js';
 
 export default function installStandardLibrary(): void {
   defineMembers(URLSearchParams.prototype, { [Symbol.iterator]: URLSearchParams.prototype.entries });
+  defineMembers(Headers.prototype, { [Symbol.iterator]: Headers.prototype.entries });
+  tag(Headers.prototype, 'Headers');
   tag(TextEncoder.prototype, 'TextEncoder');
   tag(TextDecoder.prototype, 'TextDecoder');
   tag(URL.prototype, 'URL');
   tag(URLSearchParams.prototype, 'URLSearchParams');
   installLocaleMethods();
-  defineMembers(globalThis, nameMembers({ TextEncoder, TextDecoder, URL, URLSearchParams, structuredClone }));
+  defineMembers(
+    globalThis,
+    nameMembers({ Buffer, Headers, TextEncoder, TextDecoder, URL, URLSearchParams, structuredClone }),
+  );
   defineMembers(globalThis, { Intl: makeIntl() });
 }

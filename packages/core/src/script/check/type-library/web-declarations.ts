@@ -75,6 +75,96 @@ interface TextDecoderConstructor {
 }
 declare const TextDecoder: TextDecoderConstructor;
 
+type BufferEncoding =
+  | 'ascii' | 'utf8' | 'utf-8' | 'utf16le' | 'utf-16le' | 'ucs2' | 'ucs-2' | 'base64' | 'base64url' | 'latin1'
+  | 'binary' | 'hex';
+interface Buffer extends Uint8Array<ArrayBuffer> {
+  compare(other: Uint8Array): number;
+  equals(other: Uint8Array): boolean;
+  slice(start?: number, end?: number): Buffer;
+  subarray(start?: number, end?: number): Buffer;
+  toJSON(): { type: 'Buffer'; data: number[] };
+  toString(encoding?: string, start?: number, end?: number): string;
+  write(text: string, offset?: number | BufferEncoding, length?: number | BufferEncoding, encoding?: string): number;
+}
+interface BufferConstructor {
+  new (size: number): Buffer;
+  readonly prototype: Buffer;
+  readonly BYTES_PER_ELEMENT: number;
+  readonly [Symbol.species]: BufferConstructor;
+  fromBase64(text: string, options?: any): Uint8Array<ArrayBuffer>;
+  fromHex(text: string): Uint8Array<ArrayBuffer>;
+  of(...items: number[]): Buffer;
+  alloc(size: number, fill?: string | number, encoding?: string): Buffer;
+  byteLength(value: string | ArrayBuffer | ArrayBufferView, encoding?: string): number;
+  compare(left: Uint8Array, right: Uint8Array): number;
+  concat(list: readonly Uint8Array[], totalLength?: number): Buffer;
+  from(text: string, encoding?: string): Buffer;
+  from(bytes: ArrayBuffer | ArrayBufferView | readonly number[] | { readonly data: readonly number[] }, offset?: number, length?: number): Buffer;
+  isBuffer(value: any): value is Buffer;
+  isEncoding(name: any): name is BufferEncoding;
+}
+declare const Buffer: BufferConstructor;
+
+interface SubtleCrypto {
+  digest(algorithm: string | { name: string }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer>;
+  readonly [Symbol.toStringTag]: string;
+}
+interface Crypto {
+  readonly subtle: SubtleCrypto;
+  getRandomValues<T extends ArrayBufferView>(target: T): T;
+  randomUUID(): string;
+  readonly [Symbol.toStringTag]: string;
+}
+declare const crypto: Crypto;
+
+interface Headers {
+  append(name: string, value: URLSearchParamsValue): void;
+  delete(name: string): void;
+  entries(): IterableIterator<[string, string]>;
+  forEach(callback: (value: string, name: string, all: Headers) => void, thisArg?: any): void;
+  get(name: string): string | null;
+  getSetCookie(): string[];
+  has(name: string): boolean;
+  keys(): IterableIterator<string>;
+  set(name: string, value: URLSearchParamsValue): void;
+  values(): IterableIterator<string>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+  readonly [Symbol.toStringTag]: string;
+}
+interface HeadersConstructor {
+  new (init?: Headers | Iterable<readonly [string, string]> | Readonly<Record<string, any>> | null): Headers;
+  readonly prototype: Headers;
+}
+declare const Headers: HeadersConstructor;
+
+interface AbortSignal {
+  readonly aborted: boolean;
+  onabort: ((event: any) => any) | null;
+  readonly reason: any;
+  addEventListener(type: 'abort', listener: ((event: any) => any) | null, options?: any): void;
+  removeEventListener(type: 'abort', listener: (event: any) => any): void;
+  throwIfAborted(): void;
+  readonly [Symbol.toStringTag]: string;
+}
+interface AbortSignalConstructor {
+  readonly prototype: AbortSignal;
+  abort(reason?: any): AbortSignal;
+  any(signals: Iterable<AbortSignal>): AbortSignal;
+  timeout(ms: number): AbortSignal;
+}
+declare const AbortSignal: AbortSignalConstructor;
+interface AbortController {
+  readonly signal: AbortSignal;
+  abort(reason?: any): void;
+  readonly [Symbol.toStringTag]: string;
+}
+interface AbortControllerConstructor {
+  new (): AbortController;
+  readonly prototype: AbortController;
+}
+declare const AbortController: AbortControllerConstructor;
+
 interface URL {
   hash: string;
   host: string;

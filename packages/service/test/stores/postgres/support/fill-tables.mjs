@@ -21,7 +21,7 @@ export function fillTables({ threads, eventsPerRun, principals }) {
       FROM generate_series(0, ${2 * threads - 1}) AS run`,
     `INSERT INTO runs SELECT 'run_' || run, ${FIRST} + run, 'thr_' || run / 2, 'turn_' || run,
       to_json('p' || run / 2 % ${principals})::text, '""', CASE WHEN ${isWaiting} THEN 'suspended' ELSE 'completed' END, 'new', 1,
-      '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST} + run, 0 FROM generate_series(0, ${2 * threads - 1}) AS run`,
+      '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST} + run, 0, NULL, '[]' FROM generate_series(0, ${2 * threads - 1}) AS run`,
     `INSERT INTO approvals SELECT 'apr_' || run, nextval('positions'), 'run_' || run, 'thr_' || run / 2,
       to_json('p' || run / 2 % ${principals})::text, '{}', 1, NULL, CASE WHEN ${isWaiting} THEN 'pending' ELSE 'approved' END,
       NULL, NULL, NULL FROM generate_series(0, ${2 * threads - 1}, 10) AS run`,
@@ -38,26 +38,29 @@ export function fillTables({ threads, eventsPerRun, principals }) {
     `INSERT INTO scripts SELECT 'scr_' || script, 1, '""', 0, 0, CASE WHEN script % 2 = 0 THEN 'suspended' ELSE 'ended' END,
       to_json('thr_' || script)::text, to_json('run_' || script)::text, to_json('p' || script % ${principals})::text, '{"state":"suspended"}', NULL, 0, 0, 1, NULL,
       script FROM generate_series(0, ${threads - 1}) AS script`,
+    `INSERT INTO heaps SELECT encode(sha256(convert_to(to_json('p' || heap % ${principals})::text, 'UTF8')), 'hex'), 'heap_' || heap,
+      heap, NULL, 0, 'thr_' || heap, '{}', '[]', 5, 1, '\\x0102ff' FROM generate_series(0, ${threads - 1}) AS heap`,
     ADVANCE,
     'ANALYZE',
   ];
 }
 
 /**
- * The statements that add a long queue: many runs of one noisy principal, then a few of others. Each run has a
- * separate thread.
+ * The statements that add a long queue: runs with other needs, each of its own principal, then many runs of one noisy
+ * principal, then a few of others. Each run has a separate thread.
  *
- * @param {{ noisy: number, quiet: number }} size
+ * @param {{ noisy: number, quiet: number, unopened?: number }} size
  * @returns {readonly string[]}
  */
-export function fillQueue({ noisy, quiet }) {
-  const principal = `to_json(CASE WHEN run < ${noisy} THEN 'noisy' ELSE 'quiet' || run END)::text`;
-  const all = `generate_series(0, ${noisy + quiet - 1}) AS run`;
+export function fillQueue({ noisy, quiet, unopened = 0 }) {
+  const principal = `to_json(CASE WHEN run < 0 THEN 'waiting' || run WHEN run < ${noisy} THEN 'noisy' ELSE 'quiet' || run END)::text`;
+  const all = `generate_series(${-unopened}, ${noisy + quiet - 1}) AS run`;
   return [
     `INSERT INTO threads SELECT 'thr_q' || run, ${principal}, '""', '""', NULL, 1, 1, nextval('positions'), '', NULL, 0 FROM ${all}`,
     `INSERT INTO transcripts SELECT ${FIRST_QUEUED} + run, '[]', '' FROM ${all}`,
     `INSERT INTO runs SELECT 'run_q' || run, ${FIRST_QUEUED} + run, 'thr_q' || run, 'turn_q' || run, ${principal}, '""', 'queued',
-      'new', 0, '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST_QUEUED} + run, 0 FROM ${all}`,
+      'new', 0, '{}', NULL, NULL, NULL, NULL, 0, NULL, 1, 1, NULL, ${FIRST_QUEUED} + run, 0, NULL,
+      CASE WHEN run < 0 THEN '["key:other"]' ELSE '[]' END FROM ${all}`,
     ADVANCE,
     'ANALYZE',
   ];

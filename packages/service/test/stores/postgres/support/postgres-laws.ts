@@ -2,10 +2,12 @@ import { afterEach, describe, it } from 'vitest';
 import {
   documentStoreConformance,
   eventLogConformance,
+  heapStoreConformance,
   runStoreConformance,
   storeConformance,
   threadStoreConformance,
   type MakeEventLog,
+  type MakeHeaps,
   type MakeStore,
   type MakeStores,
 } from '@toolscript/core/testing';
@@ -30,6 +32,9 @@ export function postgresLaws(newUrl: () => Promise<string>, filter = /(?:)/u): v
     urls.set(stores, url);
     return stores;
   };
+
+  const makeHeaps: MakeHeaps = ({ beside, ...options } = {}) =>
+    makeStores({ ...options, beside: beside as ServiceStores });
 
   const makeEventLog: MakeEventLog = async ({ beside, ...options } = {}) => {
     const url = await urlOf(beside);
@@ -64,6 +69,10 @@ export function postgresLaws(newUrl: () => Promise<string>, filter = /(?:)/u): v
 
   describe('documents in PostgreSQL', () => {
     it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+  });
+
+  describe('heaps in PostgreSQL', () => {
+    it.each(named(heapStoreConformance()))('%s', (_name, law) => law.check(makeHeaps));
   });
 
   describe('the event log in PostgreSQL', () => {

@@ -1,0 +1,29 @@
+import { TurnCancellation } from '#cli/acp/turn-cancellation.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe('the cancellation of a turn', () => {
+  it('without a question aborts the turn', () => {
+    const turn = new TurnCancellation();
+    turn.request(false);
+    expect(turn).toMatchObject({ isRequested: true, signal: { aborted: true } });
+  });
+
+  it('with a question lets the script suspend, for as long as a slow machine needs', () => {
+    const turn = new TurnCancellation();
+    turn.request(true);
+    vi.advanceTimersByTime(29_000);
+    expect(turn).toMatchObject({ isRequested: true, signal: { aborted: false } });
+    vi.advanceTimersByTime(1_000);
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it('aborts the turn when the user cancels a second time', () => {
+    const turn = new TurnCancellation();
+    turn.request(true);
+    turn.request(true);
+    expect(turn.signal.aborted).toBe(true);
+  });
+});

@@ -1,5 +1,0 @@
-// line: 4
-// about: Buffer
-const { content } = await tools.readFile({ filePath: 'README.md' });
-const encoded = Buffer.from(content).toString('base64');
-return encoded.length;

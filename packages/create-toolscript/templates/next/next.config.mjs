@@ -1,0 +1,3 @@
+import { withToolscript } from '@toolscript/core/next';
+
+export default withToolscript({});
