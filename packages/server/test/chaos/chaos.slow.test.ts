@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { chanceFrom } from '../crash/support/random.js';
 import { describeWithOwnPostgres } from '../../../service/test/stores/postgres/support/own-postgres.js';
 import { describeWithOwnRedis } from '../../../service/test/stores/redis/support/test-redis.js';
-import { Cluster, OPEN_RUNS } from './support/cluster.js';
+import { Cluster, OPEN_RUNS, PATIENCE_MS } from './support/cluster.js';
 import {
   FAULT_NAMES,
   inject,
@@ -50,7 +50,7 @@ describeWithOwnPostgres('over PostgreSQL', () =>
       it(
         `lose no run, event, decision or effect while servers and processes fail, and duplicate none (${RUNS} runs, seed ${SEED})`,
         () => campaign(),
-        isLong ? 7_200_000 : 180_000,
+        isLong ? 24 * PATIENCE_MS : 3 * PATIENCE_MS,
       );
     }),
   ),
@@ -72,12 +72,19 @@ async function campaign(): Promise<void> {
   const startedAt = performance.now();
   const working = load.work();
   const [faults, recoveries, problems]: [FaultReport[], Recovery[], string[]] = [[], [], []];
-  await until(() => cluster.ledger().length > 0);
-  const onLostTail = (runIds: readonly string[]) => load.reload(runIds);
+  await until(() => cluster.ledger().length > 0, PATIENCE_MS);
+  const chaos = {
+    cluster,
+    chance,
+    recoveries,
+    problems,
+    isLoaded: () => !load.isSubmitted,
+    onLostTail: (runIds: readonly string[]) => load.reload(runIds),
+  };
   for (const fault of faultsOf(chance, load, () => (isRoundOver = true))) {
     if (performance.now() - startedAt > MINUTES * 60_000) break;
     const atSeconds = Math.round((performance.now() - startedAt) / 100) / 10;
-    const about = await inject(fault, { cluster, chance, recoveries, problems, onLostTail });
+    const about = await inject(fault, chaos);
     faults.push({ fault, atSeconds, about });
     if (isLong) console.log(`${atSeconds} s: ${fault}: ${about}; ${load.runs.length} runs`);
     await delay(1_000 + 4_000 * chance() * (isLong ? 1 : 0));
@@ -87,9 +94,6 @@ async function campaign(): Promise<void> {
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const verdict = await judge(cluster, load);
   await cluster.stop();
-  // The short version runs in parallel with other tests, which may use all processors.
-  const late = isLong ? lateRecoveries(recoveries) : [];
-  for (const { runId, ms } of late) problems.push(`${runId} was claimed after ${ms} ms`);
   problems.push(...verdict.problems, ...cluster.crashes);
   const { drops, reconnections, refused } = load;
   const clients = { drops, reconnections, refusedSubmissions: refused };
@@ -100,7 +104,12 @@ async function campaign(): Promise<void> {
     machines: cluster.isElsewhere ? 2 : 1,
     ...verdict.figures,
     clients,
-    recoveries: { knownDead: distribution(recoveries, true), afterLease: distribution(recoveries, false) },
+    // The times depend on the machine, and break no law.
+    recoveries: {
+      knownDead: distribution(recoveries, true),
+      afterLease: distribution(recoveries, false),
+      late: lateRecoveries(recoveries).length,
+    },
     faults,
     faultsNotMade: FAULT_NAMES.filter((name) => !faults.some(({ fault }) => fault === name)),
     logged: cluster.faults(),

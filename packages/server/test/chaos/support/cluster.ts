@@ -30,6 +30,9 @@ export type LedgerLine = { readonly at: number; readonly process: string } & (
 
 const MINUTE_MS = 60_000;
 
+/** A wait that ends earlier on any machine, unless a law is broken, in ms. */
+export const PATIENCE_MS = 10 * MINUTE_MS;
+
 /** The number of runs at the same time. Each worker has room for all of them, because few open those of a killed one. */
 export const OPEN_RUNS = 24;
 

@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LEASE_MS } from '@toolscript/service';
-import type { Cluster } from './cluster.js';
+import { PATIENCE_MS, type Cluster } from './cluster.js';
 
-/** Maximum time from the end of a lease to the next claim, in ms: the interval at which workers look for lost runs. */
+/** The interval at which workers look for lost runs, and the time of a claim, in ms. */
 const CLAIM_MS = 2_000;
-
-/** Maximum wait for the claims of other workers, in ms. A later claim breaks a law. */
-const PATIENCE_MS = LEASE_MS + 20_000;
 
 /** From the end of a worker to the claim of its run by another one. */
 export interface Recovery {
@@ -30,6 +27,8 @@ interface Chaos {
   readonly chance: () => number;
   readonly recoveries: Recovery[];
   readonly problems: string[];
+  /** True: clients submit runs, so that each worker soon holds one. */
+  readonly isLoaded: () => boolean;
   /** Called with the runs whose last events may be lost: a client may have seen events that the thread will not have. */
   readonly onLostTail: (runIds: readonly string[]) => void;
 }
@@ -165,20 +164,17 @@ async function killWorker(
   const killedAt = performance.timeOrigin + performance.now();
   const held = await heldBy(cluster, name);
   const isKnownDead = cluster.members.find((member) => member.name === name)!.isElsewhere !== true;
-  const claims = await claimsAfter(cluster, held);
-  for (const [runId, at] of claims) {
-    if (at === undefined) chaos.problems.push(`the run ${runId} of the killed ${name} was not claimed`);
-    else recoveries.push({ runId, ms: at - killedAt, isKnownDead });
-  }
+  for (const { runId, at } of await claimsAfter(chaos, held))
+    recoveries.push({ runId, ms: at - killedAt, isKnownDead });
   await cluster.startMember(name);
   return `${name} with ${held.size} runs`;
 }
 
-/** Pauses and returns the first of these workers that holds a run. After some seconds without one, any. */
-async function pausedOne({ cluster, chance }: Chaos, names: readonly string[]): Promise<string> {
+/** Pauses and returns the first of these workers that holds a run; any, if there are no runs to submit. */
+async function pausedOne({ cluster, chance, isLoaded }: Chaos, names: readonly string[]): Promise<string> {
   const first = Math.floor(chance() * names.length);
   const inOrder = [...names.slice(first), ...names.slice(0, first)];
-  for (let looks = 0; looks < 50; looks += 1) {
+  while (isLoaded()) {
     for (const name of inOrder) {
       if ((await heldBy(cluster, name)).size === 0) continue;
       cluster.signal(name, 'SIGSTOP');
@@ -203,29 +199,31 @@ async function heldBy(cluster: Cluster, name: string): Promise<ReadonlyMap<strin
   return new Map(held.filter(([runId, epoch]) => own.has(`${runId} ${epoch}`)));
 }
 
-/** The time of the next claim of each run. Undefined: there was none. */
-async function claimsAfter(
-  cluster: Cluster,
-  held: ReadonlyMap<string, number>,
-): Promise<ReadonlyMap<string, number | undefined>> {
+/** The time of the next claim of each run, when there is one. */
+async function claimsAfter({ cluster, problems }: Chaos, held: ReadonlyMap<string, number>) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const claims = cluster.ledger().flatMap((line) => ('claimed' in line ? [line] : []));
-    const found = [...held].map(([runId, epoch]) => {
+    const found = [...held].flatMap(([runId, epoch]) => {
       const next = claims.find((line) => line.claimed === runId && line.epoch > epoch);
-      return [runId, next?.at] as const;
+      return next === undefined ? [] : [{ runId, at: next.at }];
     });
-    if (found.every(([, at]) => at !== undefined) || performance.now() > deadline) return new Map(found);
+    if (found.length === held.size) return found;
+    if (performance.now() > deadline) {
+      const missing = [...held.keys()].filter((runId) => !found.some((one) => one.runId === runId));
+      problems.push(`no other process has claimed ${missing.join(', ')}`);
+      return found;
+    }
     await delay(200);
   }
 }
 
-/** Pauses a worker until after the end of its leases. */
+/** Pauses a worker until its leases have ended and others have claimed its runs. */
 async function pauseWorker(chaos: Chaos): Promise<string> {
   const { cluster } = chaos;
   const name = await pausedOne(chaos, cluster.namesOf('worker'));
   const held = await heldBy(cluster, name);
-  await delay(LEASE_MS + CLAIM_MS + 3_000);
+  await claimsAfter(chaos, held);
   cluster.signal(name, 'SIGCONT');
   return `${name} with ${held.size} runs`;
 }

@@ -1,6 +1,6 @@
 import { foldResponse } from '@toolscript/core/history';
 import { isFinalRunState } from '@toolscript/core/internal';
-import type { StreamEvent } from '@toolscript/core/protocol';
+import type { OutputItem, StreamEvent } from '@toolscript/core/protocol';
 import { isDeepStrictEqual } from 'node:util';
 import { openEventLog, openStores } from '@toolscript/service/stores';
 import { allEvents, PERSISTENCE_GROUP } from '@toolscript/service';
@@ -99,10 +99,7 @@ class Judgement {
     this.figures.states[state] = (this.figures.states[state] ?? 0) + 1;
     this.figures.maxEpoch = Math.max(this.figures.maxEpoch, epoch);
     const events = await allEvents(this.#stores, runId);
-    // A call fails if the store is unavailable when the call should be suspended. No user is asked, and the script
-    // ends.
-    const isUnasked = isLeft && operationsIn(events).get(`${key}.left`) === 'failed';
-    const expected = isLeft && !isUnasked ? 'suspended' : 'completed';
+    const expected = isLeft && !isUnasked(key, events) ? 'suspended' : 'completed';
     if (state !== expected)
       this.#break(`${about} is ${state}, not ${expected}: ${JSON.stringify(error ?? events.slice(-12))}`);
     this.#storedEvents(about, events, seen);
@@ -122,7 +119,7 @@ class Judgement {
       if (
         item.type === 'script_execution_output' &&
         item.status === 'failed' &&
-        item.error?.code !== 'HarnessBusyError' &&
+        !isRefused(item) &&
         item.operations.every(({ effect }) => effect === 'read')
       )
         this.#break(`${about}: a script without an effect was given up: ${JSON.stringify(item)}`);
@@ -241,4 +238,17 @@ class Judgement {
   #break(problem: string): void {
     this.problems.push(problem);
   }
+}
+
+/**
+ * No user is asked, and the script ends: a call fails if the store is unavailable when the call should be suspended, and
+ * a script fails before its first line if no sandbox becomes free.
+ */
+function isUnasked(key: string, events: readonly StreamEvent[]): boolean {
+  return operationsIn(events).get(`${key}.left`) === 'failed' || foldResponse(events).output_items.some(isRefused);
+}
+
+/** A script that a busy machine has refused, which the model may send again. */
+function isRefused(item: OutputItem): boolean {
+  return item.type === 'script_execution_output' && item.error?.code === 'HarnessBusyError';
 }

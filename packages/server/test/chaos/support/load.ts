@@ -3,7 +3,7 @@ import { foldResponse } from '@toolscript/core/history';
 import { endsRun } from '@toolscript/core/stream';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import type { TestClient } from '../../support/test-server.js';
-import type { Cluster } from './cluster.js';
+import { PATIENCE_MS, type Cluster } from './cluster.js';
 
 /** A run that the service has accepted. */
 export interface LoadedRun {
@@ -35,12 +35,6 @@ export interface LoadSettings {
   /** Maximum number of reads of a long script, which takes a tenth of a second and more for each. */
   readonly rounds: number;
 }
-
-/** A run without a new event for this time is reported, in ms. */
-const STRANDED_MS = 180_000;
-
-/** An undo without an end for this time is reported, in ms. */
-const MAX_UNDO_MS = 240_000;
 
 const DROP_CHANCE = 0.02;
 const UNDO_CHANCE = 0.3;
@@ -115,7 +109,7 @@ export class Load {
   async #undo(run: LoadedRun, scriptId: string): Promise<void> {
     const path = `/api/v2/scripts/${scriptId}/undo`;
     let last = '';
-    for (const end = performance.now() + MAX_UNDO_MS; performance.now() < end; await delay(200)) {
+    for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await delay(200)) {
       const done = await this.#ask((client) => client.call('POST', path, {}));
       last = JSON.stringify(done?.body);
       const { status, body } = (await this.#ask((client) => client.call('GET', path))) ?? {};
@@ -157,8 +151,8 @@ export class Load {
       }
       this.reconnections += 1;
       if (run.seen.length > before) lastChange = performance.now();
-      if (performance.now() - lastChange > STRANDED_MS) {
-        this.problems.push(`${run.key} ${run.runId} had no event for ${STRANDED_MS / 1000} s`);
+      if (performance.now() - lastChange > PATIENCE_MS) {
+        this.problems.push(`${run.key} ${run.runId} had no event for ${PATIENCE_MS / 1000} s`);
         return;
       }
       await delay(50);

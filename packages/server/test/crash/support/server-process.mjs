@@ -7,7 +7,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createHarness, defineTool, fileStore } from '@toolscript/core';
-import { QuickJsPool } from '@toolscript/core/internal';
+import { createCompiler, QuickJsPool } from '@toolscript/core/internal';
 import { scriptedModel } from '@toolscript/core/providers';
 import { createServer, HarnessAgents } from '@toolscript/server';
 import { openDatabase, openEventLog } from '@toolscript/service/stores';
@@ -161,6 +161,9 @@ class NewerPool extends QuickJsPool {
   bridge = { version: this.bridge.version + 1, known: [this.bridge.version, this.bridge.version + 1] };
 }
 
+/** A busy machine takes as long as it takes: no limit of time ends a script that does its work. */
+const PATIENCE_MS = 600_000;
+
 const RELEASES = {
   old: { workers: { size: 1 }, suspensionKey: SECRET },
   new: { runtime: () => new NewerPool({ size: 1 }), suspensionKey: [`another ${SECRET}`, SECRET] },
@@ -185,6 +188,8 @@ const harness = {
     ],
   },
   typecheck: 'off',
+  compiler: createCompiler({ deadlineMs: PATIENCE_MS }),
+  limits: { queueWaitMs: PATIENCE_MS, computeMs: PATIENCE_MS },
   ...RELEASES[release],
   runtime: RELEASES[release].runtime?.(),
 };
