@@ -58,7 +58,10 @@ export const RunSchema = z.strictObject({
   leftBy: z.string().optional(),
   /** Present if a branch has made the run as a copy of another one. */
   isCopy: z.literal(true).optional(),
-  /** The number of holders that died since the run was created or suspended, or made progress. Absent: none. */
+  /**
+   * The number of holders that died, or could not write the run, since the run was created or suspended, or made
+   * progress. Absent: none.
+   */
   deaths: z.number().int().min(1).optional(),
   /** The reason why the run waits until an operator resumes it. Present only in the state `suspended`. */
   parked: z.string().optional(),
@@ -263,9 +266,9 @@ export interface RunStore {
    */
   renew(fence: RunFence, leaseMs: number, how?: { readonly hasProgressed?: boolean | undefined }): Promise<Renewal>;
   /**
-   * Returns the run to the queue, as in an orderly shutdown or after a fault of a store. `isDead`: another process
-   * releases the run of a dead holder, which counts as one of the run's `deaths`, as does an expired lease. Does nothing
-   * if the epoch is stale.
+   * Returns the run to the queue, as in an orderly shutdown or after a fault of a store. `isDead`: the holder is dead,
+   * and another process releases the run, or the holder could not write the run although its stores can be written. This
+   * counts as one of the run's `deaths`, as does an expired lease. Does nothing if the epoch is stale.
    */
   release(fence: RunFence, how?: { readonly isDead?: boolean | undefined }): Promise<void>;
   /**

@@ -32,7 +32,7 @@ const GROUPS_MS = 1_000;
 /** The interval between notices of a worker. A notice counts for `LEASE_MS`. */
 const ANNOUNCE_MS = 10_000;
 
-/** Maximum number of processes that may die one after the other during a run that makes no progress. */
+/** Maximum number of holders that may die, or fail to write the run, one after the other during a run without progress. */
 const MAX_DEATHS = 20;
 
 export interface RunWorkerSettings {
@@ -196,10 +196,21 @@ export class RunWorker {
     this.#announcedAt = this.#readAt;
   }
 
-  /** Releases the claims in `#unreleasedClaims`. Rejects if the store still fails. */
+  /**
+   * Ends the claims in `#unreleasedClaims`. If the stores can be written, the fault is the run's own and counts like a
+   * death; a fault of a store does not count. Rejects if the store still fails.
+   */
   async #releaseFailed(): Promise<void> {
+    if (this.#unreleasedClaims.size === 0) return;
+    const { probe, stores } = this.#settings;
+    const isDead = await probe.again().then(
+      () => true,
+      () => false,
+    );
     for (const fence of this.#unreleasedClaims.values()) {
-      await this.#settings.stores.runs.release(fence);
+      const { deaths = 0 } = (await stores.runs.get(fence.runId)) ?? {};
+      if (isDead && deaths >= MAX_DEATHS) await stores.runs.park(fence, deathsReason(deaths + 1)).catch(ignoreLoss);
+      else await stores.runs.release(fence, { isDead });
       this.#unreleasedClaims.delete(fence.runId);
     }
   }
@@ -344,5 +355,10 @@ export class RunWorker {
 }
 
 function deathsReason(count: number): string {
-  return `${count} processes ended while they executed this run, and it made no progress. Look for the cause in the logs of the workers, then resume or cancel the run.`;
+  return `${count} workers ended during this run, or could not write it, and it made no progress. Look for the cause in the logs of the workers, then resume or cancel the run.`;
+}
+
+/** Another process holds the run, or the run was deleted. */
+function ignoreLoss(error: unknown): void {
+  if (!isLoss(error)) throw error;
 }

@@ -28,6 +28,11 @@ export class StoreProbe {
     return this.#result;
   }
 
+  /** Checks now, whatever an earlier probe has found. */
+  again(): Promise<void> {
+    return (this.#result = this.#write());
+  }
+
   /** Makes the failure of another write the result of the last probe. */
   fail(fault: Error): void {
     this.#result = Promise.reject(fault);

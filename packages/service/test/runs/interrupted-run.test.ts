@@ -1,9 +1,10 @@
 import { memoryStore } from '@toolscript/core';
 import { EventEnvelopes, StoreUnavailableError } from '@toolscript/core/ports';
-import type { EventPayload, HarnessStore, Run, ServiceStores } from '@toolscript/core/protocol';
+import type { EventLog, EventPayload, HarnessStore, Run, ServiceStores } from '@toolscript/core/protocol';
+import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { until } from '@toolscript/testkit/until';
-import { expect, it, onTestFinished } from 'vitest';
-import { fixedAgents } from '#service/agents/index.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { demoAgent, fixedAgents, type ServedAgent } from '#service/agents/index.js';
 import { HeldRun } from '#service/runs/held-run.js';
 import { allEvents, ownOwner, RunWorker, StoreProbe } from '#service/runs/index.js';
 import { memoryEventLog, memoryStores } from '#service/stores/index.js';
@@ -11,14 +12,23 @@ import { memoryEventLog, memoryStores } from '#service/stores/index.js';
 const INPUT = [{ type: 'message' as const, id: 'item_in', role: 'user' as const, content: 'hello' }];
 const DONE: EventPayload = { type: 'response_done', status: 'completed' };
 
-function openWorker(stores: ServiceStores, { log = memoryEventLog(), scripts = memoryStore() } = {}) {
+interface WorkerParts {
+  readonly log?: EventLog;
+  readonly scripts?: HarnessStore;
+  readonly agents?: readonly ServedAgent[];
+}
+
+function openWorker(
+  stores: ServiceStores,
+  { log = memoryEventLog(), scripts = memoryStore(), agents = [] }: WorkerParts = {},
+) {
   const faults: unknown[] = [];
   const worker = new RunWorker({
     stores,
     log,
     scripts,
     probe: new StoreProbe({ stores, log, scripts }),
-    agents: fixedAgents([]),
+    agents: fixedAgents(agents),
     owner: ownOwner(),
     size: 1,
     onFault: (error) => faults.push(error),
@@ -58,7 +68,7 @@ async function workedOn(payloads: readonly EventPayload[], isDead = true) {
 it('a run during which every worker died is parked, and continues when an operator resumes it', async () => {
   const { state, epoch, parked, events, faults, stores, run } = await workedOn([]);
   expect({ state, epoch, events, faults }).toEqual({ state: 'suspended', epoch: 26, events: [], faults: [] });
-  expect(parked).toMatch(/^25 processes ended while they executed this run, and it made no progress\./u);
+  expect(parked).toMatch(/^25 workers ended during this run, or could not write it, and it made no progress\./u);
   await stores.runs.resume(run.runId);
   // No agent is there, and the run has begun, so it is not ended.
   expect(await untilLeft(stores, run.runId)).toMatchObject({
@@ -195,4 +205,47 @@ it('many concurrent questions write once', async () => {
   const probe = new StoreProbe({ stores: memoryStores(), log: memoryEventLog(), scripts });
   await Promise.all(Array.from({ length: 100 }, () => probe.check()));
   expect(state.probes).toBe(1);
+});
+
+function openDemo(scripts: HarnessStore) {
+  const agent = demoAgent({ ...sharedThreads(), store: scripts });
+  onTestFinished(() => agent.close());
+  return agent;
+}
+
+it.each([
+  ['events are refused', 'publish'],
+  ['log cannot be opened', 'open'],
+] as const)(
+  'a run whose %s, while the stores can be written, is parked after as many workers',
+  async (_what, member) => {
+    const [stores, log, scripts] = [memoryStores(), memoryEventLog(), memoryStore()];
+    const { runId } = await submitted(stores);
+    for (let epoch = 1; epoch <= 20; epoch += 1) {
+      await stores.runs.claim({ owner: 'a dead worker', leaseMs: 60_000 });
+      await stores.runs.release({ runId, epoch }, { isDead: true });
+    }
+    vi.spyOn(log, member).mockRejectedValue(new StoreUnavailableError('a row is damaged'));
+    openWorker(stores, { log, scripts, agents: [openDemo(scripts)] });
+    const { state, parked } = await untilLeft(stores, runId);
+    expect({ state, parked }).toEqual({ state: 'suspended', parked: expect.stringMatching(/^21 workers/u) as unknown });
+  },
+);
+
+it('a run whose events are refused while a store cannot be written is not counted, and continues', async () => {
+  const [stores, log] = [memoryStores(), memoryEventLog()];
+  const { state, scripts } = fullScripts();
+  state.isFull = false;
+  const { runId } = await submitted(stores);
+  const release = vi.spyOn(stores.runs, 'release');
+  const publish = vi.spyOn(log, 'publish').mockImplementation(async () => {
+    state.isFull = true;
+    throw new StoreUnavailableError('the log is gone');
+  });
+  openWorker(stores, { log, scripts, agents: [openDemo(scripts)] });
+  await until(() => release.mock.calls.length > 0);
+  expect(await stores.runs.get(runId)).not.toHaveProperty('deaths');
+  publish.mockRestore();
+  state.isFull = false;
+  expect(await untilLeft(stores, runId)).toMatchObject({ state: 'completed' });
 });

@@ -274,10 +274,10 @@ function stepsOf(key: string, chance: () => number, rounds: number): { isLeft: b
   return { isLeft: false, steps };
 }
 
-/** Seconds of reads, with an effect at some of them. */
+/** Seconds of reads, with an effect at some of them. The effects last so long that the end of a process hits some. */
 function longScript(argumentsOf: (part: string, ms?: number) => string, rounds: number): Step {
   const look = argumentsOf('read', 300);
-  const effect = argumentsOf('long');
+  const effect = argumentsOf('long', 2_000);
   return script(
     `const effect = ${effect}; const kept = [];
 for (let round = 0; round < ${rounds}; round += 1) {
