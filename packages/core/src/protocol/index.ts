@@ -10,7 +10,6 @@ export * from './event-log.js';
 export * from './events.js';
 export * from './heap-store.js';
 export * from './hosted-code.js';
-export { MAX_FILE_BYTES, MAX_FILES } from './attached-file.js';
 export * from './items.js';
 export { jsonDepthExceeds, MAX_JSON_DEPTH, present, type JsonObject, type JsonValue } from './json.js';
 export { limitedSignal } from './limited-signal.js';
