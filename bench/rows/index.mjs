@@ -1,3 +1,4 @@
+import * as cachedInput from './cached-input.mjs';
 import * as catalog from './catalog.mjs';
 import * as cli from './cli.mjs';
 import * as coldStart from './cold-start.mjs';
@@ -56,6 +57,7 @@ export const ROWS = [
   keptScripts,
   deltaToEvent,
   turnOverhead,
+  cachedInput,
   server,
   scale,
   scaleQueue,

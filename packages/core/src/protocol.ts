@@ -4,6 +4,7 @@
  */
 
 // Items and events
+export { MAX_FILE_BYTES, MAX_FILES } from './protocol/attached-file.js';
 export {
   CompactionItemSchema,
   DiagnosticSchema,
@@ -15,8 +16,6 @@ export {
   FilePartSchema,
   ImagePartSchema,
   ItemErrorSchema,
-  MAX_FILE_BYTES,
-  MAX_FILES,
   MAX_IMAGE_BYTES,
   MAX_IMAGES,
   MessageItemSchema,

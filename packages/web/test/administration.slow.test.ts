@@ -46,8 +46,8 @@ describePage(
       const { page, problems } = await suite.open();
       await page.getByLabel('Agent').selectOption('scenes');
       const input = page.locator('input[type=file]');
-      await input.setInputFiles({ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from([37, 80, 255, 0]) });
-      await page.getByText('a.pdf is neither text nor an image').waitFor();
+      await input.setInputFiles({ name: 'a.bin', mimeType: 'application/pdfx', buffer: Buffer.from([37, 80, 255, 0]) });
+      await page.getByText('a.bin is no text, image').waitFor();
       await input.setInputFiles({
         name: 'notes.md',
         mimeType: 'text/markdown',
@@ -58,6 +58,40 @@ describePage(
       await page.keyboard.press('Enter');
       await page.locator('.bubble summary').getByText('notes.md').click();
       await page.locator('.bubble').getByText('<b>two</b>').waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    it('attaches a PDF and a recording, which the message names, and takes them back for an edit', async () => {
+      const { page, problems } = await suite.open();
+      await page.getByLabel('Agent').selectOption('scenes');
+      const input = page.locator('input[type=file]');
+      const pdf = Buffer.from('%PDF-1.7\n\0');
+      const wav = Buffer.from('RIFF\0\0\0\0WAVE');
+      await input.setInputFiles([
+        { name: 'report.pdf', mimeType: 'application/pdf', buffer: pdf },
+        { name: 'call.wav', mimeType: 'audio/x-wav', buffer: wav },
+      ]);
+      const attached = page.getByLabel('Attached files');
+      await attached.getByText('call.wav').waitFor();
+      await input.setInputFiles({ name: 'long.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(5_300_000) });
+      await page.getByText('long.pdf is larger than 5 MB').waitFor();
+      await page.getByLabel('Prompt').fill('hello');
+      await page.keyboard.press('Enter');
+      await page.locator('.bubble').getByText('report.pdf').waitFor();
+      await page.getByText('Hello to you.').first().waitFor();
+      const threadId = page.url().split('/').at(-1)!;
+      const { body } = await suite.server.call('GET', `/api/v2/threads/${threadId}`);
+      expect((body as { items: unknown[] }).items).toContainEqual(
+        expect.objectContaining({
+          files: [
+            expect.objectContaining({ name: 'report.pdf', media_type: 'application/pdf' }),
+            expect.objectContaining({ name: 'call.wav', media_type: 'audio/wav' }),
+          ],
+        }),
+      );
+      await page.getByRole('button', { name: 'Edit and send again' }).click();
+      await attached.getByText('report.pdf').waitFor();
+      await attached.getByText('call.wav').waitFor();
       expect(problems).toEqual([]);
     });
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { MAX_FILE_BYTES, type FilePart } from '../protocol/index.js';
+import { MAX_FILE_BYTES } from '../protocol/attached-file.js';
+import type { FilePart } from '../protocol/index.js';
 
 /** The largest place of a PDF's header that readers accept: other bytes may precede it. */
 const HEADER_END = 1024;

@@ -65,10 +65,6 @@ export const ImagePartSchema = z.looseObject({
 /** An image in a message or a result: its bytes in base64, or a reference that the host resolves. */
 export type ImagePart = z.infer<typeof ImagePartSchema>;
 
-/** Limits for the files of one message: the maximum number of files, and the maximum bytes of each. */
-export const MAX_FILES = 4;
-export const MAX_FILE_BYTES = 5 * 1024 * 1024;
-
 /** A file of a user's message that some models read, besides images and text: a PDF, or a recording. */
 export const FilePartSchema = z.looseObject({
   type: z.literal('file'),

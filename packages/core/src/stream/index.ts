@@ -10,7 +10,7 @@ export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
 export { subAgentEvent, endsRun } from '../protocol/run-events.js';
-export { ATTACHED_FILE_TAG } from '../protocol/attached-file.js';
+export { ATTACHED_FILE_TAG, MAX_FILE_BYTES, MAX_FILES } from '../protocol/attached-file.js';
 export { DECISION_GUARD_MS } from '../protocol/decision-guard.js';
 export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';

@@ -1,6 +1,6 @@
 import { filesIn } from '../view/attached-files.ts';
 import type { MessageItem } from '../view/types.ts';
-import { messageImages, UserMessage } from './user-message.tsx';
+import { messageAttachments, UserMessage } from './user-message.tsx';
 import type { Prompt } from './prompt.ts';
 
 interface QueuedMessageProps {
@@ -43,9 +43,9 @@ export function QueuedMessage({ items, onRemove, onSendNow, onEdit }: QueuedMess
 }
 
 function promptOf(items: readonly MessageItem[]): Prompt {
-  const parts = items.map((item) => ({ ...filesIn(item.content), images: messageImages(item) }));
+  const parts = items.map((item) => ({ ...filesIn(item.content), attached: messageAttachments(item) }));
   return {
     text: parts.map(({ prompt }) => prompt).join('\n\n'),
-    attachments: parts.flatMap(({ files, images }) => [...files, ...images]),
+    attachments: parts.flatMap(({ files, attached }) => [...files, ...attached]),
   };
 }

@@ -20,7 +20,7 @@ import { AnswerBar } from './answer-bar.tsx';
 import { CallEntry } from './call-entry.tsx';
 import { MessageEntry } from './message-entry.tsx';
 import type { Prompt } from './prompt.ts';
-import { messageImages } from './user-message.tsx';
+import { messageAttachments } from './user-message.tsx';
 
 interface RunEntriesProps {
   readonly feed: RunFeed;
@@ -291,5 +291,5 @@ function firstPrompt({ entries }: RunView): MessageItem | undefined {
 /** Copies a message into the field. */
 function editMessage(item: MessageItem, onEdit: EntryViewProps['onEdit']): void {
   const { prompt, files } = filesIn(item.content);
-  onEdit(prompt, [...files, ...messageImages(item)]);
+  onEdit(prompt, [...files, ...messageAttachments(item)]);
 }

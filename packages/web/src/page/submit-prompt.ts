@@ -1,7 +1,7 @@
 import type { SubmitBody, SubmittedRun } from '@toolscript/client';
 import type { Session } from '../state/session.ts';
 import { withFiles } from '../view/attached-files.ts';
-import { isImage, isTextFile } from './attachments.tsx';
+import { isDocument, isImage, isTextFile } from './attachments.tsx';
 import type { Prompt } from './prompt.ts';
 
 type SubmitOptions = Partial<Pick<SubmitBody, 'agentId' | 'threadId' | 'overrides'>>;
@@ -13,9 +13,12 @@ export async function submitPrompt(
   options: SubmitOptions,
 ): Promise<SubmittedRun> {
   const images = attachments.filter(isImage).map(({ mediaType, data }) => ({ media_type: mediaType, data }));
+  const files = attachments
+    .filter(isDocument)
+    .map(({ name, mediaType, data }) => ({ name, media_type: mediaType, data }));
   const content = withFiles(text, attachments.filter(isTextFile));
   const branch = branchBefore === undefined ? {} : { branchBefore };
-  const body = { ...options, ...branch, input: [{ content, images }] } as SubmitBody;
+  const body = { ...options, ...branch, input: [{ content, images, files }] } as SubmitBody;
   const submitted = await session.client.submit(body, { idempotencyKey: crypto.randomUUID() });
   void session.threads.refresh();
   return submitted;

@@ -21,12 +21,17 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
         <IconButton
           icon="edit"
           label="Edit and send again"
-          onClick={() => onEdit(prompt, [...files, ...messageImages(item)])}
+          onClick={() => onEdit(prompt, [...files, ...messageAttachments(item)])}
         />
       )}
       <div className="bubble" dir="auto">
         {prompt}
         {images > 0 && <span className="tag">{plural(images, 'image')}</span>}
+        {item.files?.map(({ name }, index) => (
+          <span key={index} className="tag">
+            {name}
+          </span>
+        ))}
         {files.map(({ name, text }, index) => (
           <AttachedFile key={index} id={`${item.id} ${index}`} name={name} text={text} />
         ))}
@@ -60,9 +65,10 @@ function AttachedFile({ id, name, text }: AttachedFileProps) {
   );
 }
 
-/** The images whose bytes are in the message. */
-export function messageImages({ images = [] }: MessageItem): Attachment[] {
-  return images.flatMap(({ media_type: mediaType, data }, index) =>
+/** The images, PDFs and recordings whose bytes are in the message. */
+export function messageAttachments({ images = [], files = [] }: MessageItem): Attachment[] {
+  const shown = images.flatMap(({ media_type: mediaType, data }, index) =>
     data === undefined ? [] : [{ name: `image ${index + 1}`, mediaType, data }],
   );
+  return [...shown, ...files.map(({ name, media_type: mediaType, data }) => ({ name, mediaType, data }))];
 }
