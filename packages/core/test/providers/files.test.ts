@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readFilePart } from '#core/history/index.js';
 import { createProvider, startScriptedServer, type ProviderApi } from '#core/providers/index.js';
-import { MAX_FILE_BYTES, type FilePart } from '#core/protocol/index.js';
+import { MAX_FILE_BYTES } from '#core/protocol/attached-file.js';
+import type { FilePart } from '#core/protocol/index.js';
 import { ask, user } from './asking.js';
 
 const PDF_BYTES = Buffer.from('%PDF-1.7\n%%EOF\n');
