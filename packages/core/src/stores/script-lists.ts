@@ -98,22 +98,26 @@ export class ScriptLister {
   ): Promise<Candidate[]> {
     const states: RestingState[] =
       state === undefined || state === 'damaged' ? ['suspended', 'ended'] : isResting(state) ? [state] : [];
-    const known = new Set(awake.map(({ scriptId }) => scriptId));
     const entries = await Promise.all(states.map((one) => this.#index.resting(one, after, max)));
+    // A script that was claimed meanwhile has left the index of its state, and has its mark.
+    const marked = states.length === 0 ? awake : [...awake, ...(await this.#awake(awake))];
+    const known = new Set(marked.map(({ scriptId }) => scriptId));
     const resting = entries
       .flat()
       .filter(({ scriptId }) => !known.has(scriptId))
       .map((entry) => ({ ...entry, look: () => this.#resting(entry) }));
-    const all = [...resting, ...awake.filter((candidate) => listPosition(candidate) > after)];
+    const all = [...resting, ...marked.filter((candidate) => listPosition(candidate) > after)];
     if (states.length !== 1 || all.length > resting.length)
       all.sort((one, other) => (listPosition(one) < listPosition(other) ? -1 : 1));
     return all.slice(0, max);
   }
 
-  /** The scripts marked as running, each with its state from the journal. */
-  async #awake(): Promise<Candidate[]> {
+  /** The scripts marked as running, without the known ones, each with its state from the journal. */
+  async #awake(known: readonly Candidate[] = []): Promise<Candidate[]> {
     const candidates: Candidate[] = [];
+    const knownIds = new Set(known.map(({ scriptId }) => scriptId));
     for (const scriptId of await this.#index.runningIds()) {
+      if (knownIds.has(scriptId)) continue;
       const script = await this.#look(scriptId);
       if (script !== undefined)
         candidates.push({ scriptId, updatedAtMs: script.updatedAtMs, look: async () => script });

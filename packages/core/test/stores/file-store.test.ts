@@ -298,6 +298,20 @@ describe('the list', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
+  it('contains a script that another process claims between two reads of the list', async () => {
+    const folder = unusedPath();
+    const [store, other] = [fileStore(folder), fileStore(folder)];
+    await put(other, 'scr_a');
+    const readdir = vi.spyOn(files, 'readdir');
+    onTestFinished(() => readdir.mockRestore());
+    readdir.mockImplementationOnce(async (path) => {
+      expect(path).toBe(join(folder, 'status/running'));
+      await other.claim.take('scr_a', 1, { ...HOLDER, lines: ['two'] });
+      return [];
+    });
+    expect((await store.journal.list()).scripts).toMatchObject([{ scriptId: 'scr_a' }]);
+  });
+
   it('reads an unchanged folder once, and sees the changes of other processes', async () => {
     const folder = unusedPath();
     const [store, other] = [fileStore(folder), fileStore(folder)];
