@@ -5,6 +5,13 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('the cancellation of a turn', () => {
+  it('lets a script suspend whose question was withdrawn before the request arrived', () => {
+    const turn = new TurnCancellation();
+    turn.suspend();
+    turn.request(false);
+    expect([turn.isRequested, turn.signal.aborted]).toEqual([true, false]);
+  });
+
   it('without a question aborts the turn', () => {
     const turn = new TurnCancellation();
     turn.request(false);

@@ -139,8 +139,10 @@ export class EditorSession {
     const question = permissionRequest(request, { sessionId: this.id, folder: settings.cwd, suggestions });
     this.#questions += 1;
     try {
-      const answer = await this.#parts.client.request('session/request_permission', question);
-      return await permissionAnswer(answer, suggestions, workbench.rules);
+      const response = await this.#parts.client.request('session/request_permission', question);
+      const answer = await permissionAnswer(response, suggestions, workbench.rules);
+      if (answer === 'suspend') this.#turn?.suspend();
+      return answer;
     } finally {
       this.#questions -= 1;
     }

@@ -8,6 +8,7 @@ const PATIENCE_MS = 30_000;
 export class TurnCancellation {
   readonly #controller = new AbortController();
   #isRequested = false;
+  #isSuspending = false;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
@@ -18,14 +19,19 @@ export class TurnCancellation {
     return this.#isRequested;
   }
 
+  /** Call this method when the editor has withdrawn a question. Its answer may overtake the request to cancel. */
+  suspend(): void {
+    this.#isSuspending = true;
+  }
+
   /**
-   * Cancels the turn. If the editor shows questions, it withdraws them, and their script has time to suspend. Otherwise,
+   * Cancels the turn. If the editor shows questions, or has withdrawn some, their script has time to suspend. Otherwise,
    * and on a second request, the turn is aborted.
    */
   request(hasQuestions: boolean): void {
     const isRepeated = this.#isRequested;
     this.#isRequested = true;
-    if (isRepeated || !hasQuestions) return this.abort();
+    if (isRepeated || !(hasQuestions || this.#isSuspending)) return this.abort();
     setTimeout(() => this.abort(), PATIENCE_MS).unref();
   }
 
