@@ -1,5 +1,5 @@
 import { providerFailure, type ProviderFailure } from '../answer/index.js';
-import { cutToTokens, estimateTokens, firstUntrusted, programScope, scopeLine } from '../history/index.js';
+import { cutToTokens, firstUntrusted, programScope, scopeLine } from '../history/index.js';
 import type {
   CompactionItem,
   EventPayload,
@@ -9,7 +9,7 @@ import type {
   ScopeEntry,
 } from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
-import { SaidText, shownText, type UsageSum } from './run-account.js';
+import { SaidText, type UsageSum } from './run-account.js';
 
 /*
  * The model itself summarises a conversation that nears the model's context window. The summary is an item, and
@@ -17,64 +17,12 @@ import { SaidText, shownText, type UsageSum } from './run-account.js';
  * together with all data that is bound to the answer (the prompt cache, sealed reasoning).
  */
 
-/** The share of the window at which the conversation is summarised. The rest is room for the answer and the summary. */
-const FULL = 0.8;
-
-const RESULTS: ReadonlySet<string> = new Set(['script_execution_output', 'function_call_output']);
-
 const COMPACTION_REQUEST = `The conversation has grown too long to continue as it is. Write a summary of everything that is needed to continue it, and nothing else; everything else is lost. Do not call tools and do not write a script.
 
 - The user's request, with every condition, in the user's own words where the wording matters.
 - Completed work: changed files, executed commands, effects that must not be repeated.
 - Findings, with exact names, paths, values and error messages.
 - Remaining work, starting with the next step.`;
-
-/** Estimates how much of a model's context window a conversation uses. */
-export class ContextSize {
-  readonly #window: number | undefined;
-  /** Estimated tokens of the system text and the tools, with which every request begins. 0 without a window. */
-  readonly #beginning: number;
-  #knownTokens = 0;
-  /** Number of items that the last request contained. */
-  #sentItems = 0;
-  /** Number of items after the last answer. */
-  #items = 0;
-
-  constructor(window: number | undefined, beginning: () => string) {
-    this.#window = window;
-    this.#beginning = window === undefined ? 0 : estimateTokens(beginning());
-  }
-
-  /**
-   * Records the provider's token count of the last request and its answer. `sent`: the number of items in the request.
-   * `items`: the number of items after the answer.
-   */
-  note(totalTokens: number | undefined, { sent, items }: { sent: number; items: number }): void {
-    if (totalTokens === undefined) return;
-    this.#knownTokens = totalTokens;
-    this.#sentItems = sent;
-    this.#items = items;
-  }
-
-  /** Drops the recorded count. */
-  reset(): void {
-    this.#knownTokens = this.#sentItems = this.#items = 0;
-  }
-
-  /** The size in tokens: the last recorded count, plus an estimate of the items that the count does not include. */
-  of(conversation: readonly OutputItem[]): number {
-    const known = this.#knownTokens === 0 ? this.#beginning : this.#knownTokens;
-    return known + estimateTokens(conversation.filter(this.#isUncounted).map(shownText).join('\n'));
-  }
-
-  /** The provider has not counted the output of the last answer's scripts and calls, which ends after the answer. */
-  readonly #isUncounted = ({ type }: OutputItem, index: number): boolean =>
-    index >= this.#items || (index >= this.#sentItems && RESULTS.has(type));
-
-  isFull(conversation: readonly OutputItem[]): boolean {
-    return this.#window !== undefined && this.of(conversation) > this.#window * FULL;
-  }
-}
 
 /** The maximum share of the window that the user's last message may use next to a summary. */
 const LAST_MESSAGE = 0.2;
