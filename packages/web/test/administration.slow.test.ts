@@ -151,7 +151,9 @@ describePage(
       await page.getByText('in every conversation of this workspace: every publish').waitFor();
       await page.getByRole('button', { name: 'Approve' }).click();
       await suite.server.follow(runId);
-      expect(rules.splice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);
+      // The rule is added after the decision, with which the run may end first.
+      await expect.poll(() => rules.slice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);
+      rules.splice(1);
       expect(problems).toEqual([]);
     });
 
