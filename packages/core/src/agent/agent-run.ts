@@ -86,14 +86,14 @@ export class AgentRun {
     this.#settings = settings;
     this.#log = settings.log;
     const { agent, system, harness, mode, nonce, scriptSourceDeltas, budget } = settings;
+    const { provider, signal, outputSchema } = settings;
     this.#turns = settings.earlierTurns;
     const isStrict = settings.openSubAgents !== undefined;
     this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
     this.#host = hostOver(settings, { nonce, sourceDeltas: scriptSourceDeltas && this.#scriptsInText === 'run' });
     const text = system ?? systemText(harness, agent, { mode, nonce });
     this.#system = text === '' ? undefined : text;
-    this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
-    const { provider, signal, outputSchema } = settings;
+    this.#hostedCode = new HostedCodeWatch(this.#log, provider.api, settings.work.callers.size > 0);
     this.#output =
       outputSchema === undefined ? undefined : new FinalOutput(outputSchema, provider, agent.carrier !== 'text');
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;

@@ -208,8 +208,8 @@ export class RunWorker {
       () => false,
     );
     for (const fence of this.#unreleasedClaims.values()) {
-      const { deaths = 0 } = (await stores.runs.get(fence.runId)) ?? {};
-      if (isDead && deaths >= MAX_DEATHS) await stores.runs.park(fence, deathsReason(deaths + 1)).catch(ignoreLoss);
+      const deaths = isDead ? ((await stores.runs.get(fence.runId))?.deaths ?? 0) : 0;
+      if (deaths >= MAX_DEATHS) await stores.runs.park(fence, deathsReason(deaths + 1)).catch(ignoreLoss);
       else await stores.runs.release(fence, { isDead });
       this.#unreleasedClaims.delete(fence.runId);
     }

@@ -24,7 +24,7 @@ export class StoreProbe {
   /** Rejects with a `StoreUnavailableError` if one of the stores cannot be written. */
   check(): Promise<void> {
     const isOver = this.#endedAt !== undefined && performance.now() - this.#endedAt >= PROBE_MS;
-    if (this.#result === undefined || isOver) this.#result = this.#write();
+    if (this.#result === undefined || isOver) return this.again();
     return this.#result;
   }
 

@@ -57,8 +57,8 @@ export async function attachFiles(
 ): Promise<{ readonly attachments: readonly Attachment[]; readonly problems: readonly string[] }> {
   const read = await Promise.all([...files].map(readFile));
   const all = [...before, ...read.filter((one) => typeof one !== 'string')];
-  const extra = all.filter(isDocument).slice(MAX_FILES);
-  const attachments = all.filter((one) => !extra.some((other) => other === one));
+  const extra: readonly Attachment[] = all.filter(isDocument).slice(MAX_FILES);
+  const attachments = all.filter((one) => !extra.includes(one));
   const problems = read.filter((one) => typeof one === 'string');
   if (extra.length > 0)
     problems.push(
