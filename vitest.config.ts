@@ -32,6 +32,7 @@ export default defineConfig({
   test: {
     // More than 2 processors: many tests wait for processes and timers. Not in `settings`, where it would be stronger than `--maxWorkers`.
     maxWorkers: 3,
+    reporters: ['default', './scripts/failed-tests.mjs'],
     projects: [
       {
         test: {

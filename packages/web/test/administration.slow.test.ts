@@ -34,11 +34,11 @@ describePage(
       await page.getByRole('link', { name: 'branch' }).waitFor();
       await page.locator('.bubble').getByText('hello again').waitFor();
       await page.getByText('Hello to you.').first().waitFor();
-      expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello again']);
+      await expect.poll(() => page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello again']);
       expect(page.url()).not.toContain(threadId);
       await page.getByRole('link', { name: 'branch' }).click();
       await page.getByText('Hello to you.').nth(1).waitFor();
-      expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello']);
+      await expect.poll(() => page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello']);
       expect(problems).toEqual([]);
     });
 

@@ -50,7 +50,7 @@ describePage(
       await page.getByText('Hello to you.').waitFor();
       await suite.server.call('DELETE', `/api/v2/threads/${threadId}`);
       await page.getByText('This conversation was deleted.').waitFor();
-      expect(await page.getByLabel('Prompt').count()).toBe(0);
+      await expect.poll(() => page.getByLabel('Prompt').count()).toBe(0);
       await page.getByRole('link', { name: 'Start a new conversation' }).click();
       await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
       expect(problems).toEqual([]);
@@ -133,10 +133,12 @@ describePage(
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
       await page.locator('.approval').getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
       await suite.startServer();
-      expect(await page.getByRole('textbox', { name: 'Reason (the model will see it)' }).inputValue()).toBe('not now');
+      await expect
+        .poll(() => page.getByRole('textbox', { name: 'Reason (the model will see it)' }).inputValue())
+        .toBe('not now');
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
       await page.getByText('It has ended.').waitFor();
-      expect(await page.getByRole('alert').count()).toBe(0);
+      await expect.poll(() => page.getByRole('alert').count()).toBe(0);
     });
   },
   () => ({ drainMs: 0 }),

@@ -47,9 +47,9 @@ describePage('a decision on the page', SCENES, (suite) => {
   /** The cards are as they were: nothing is decided, edited or denied. */
   const expectUntouched = async (page: Page, runId: string, count: number) => {
     await page.waitForTimeout(300);
-    expect(await pending(runId)).toBe(count);
-    expect(await page.locator('.approval[data-mode=decide]').count()).toBe(1);
-    expect(await page.locator('.batch li').count()).toBe(count === 1 ? 0 : count);
+    await expect.poll(() => pending(runId)).toBe(count);
+    await expect.poll(() => page.locator('.approval[data-mode=decide]').count()).toBe(1);
+    await expect.poll(() => page.locator('.batch li').count()).toBe(count === 1 ? 0 : count);
   };
 
   it('is not made by typing on after the first prompt: the focus stays in the field, with the text', async () => {
@@ -61,8 +61,8 @@ describePage('a decision on the page', SCENES, (suite) => {
     await page.locator('.batch li').nth(1).waitFor();
     await typeOn(page);
     const field = page.getByLabel('Prompt');
-    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
-    expect(await field.inputValue()).toBe(`and ${TYPED}ade`);
+    await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
+    await expect.poll(() => field.inputValue()).toBe(`and ${TYPED}ade`);
     const [thread] = (await suite.server.call('GET', '/api/v2/threads')).body.data as { threadId: string }[];
     const { runs } = (await suite.server.call('GET', `/api/v2/threads/${thread!.threadId}`)).body;
     await expectUntouched(page, (runs as { runId: string }[])[0]!.runId, 2);
@@ -204,16 +204,16 @@ describePage('a decision on the page', SCENES, (suite) => {
     const { page } = await suite.watch('both');
     const first = page.locator('.approval');
     await page.locator('.batch li').nth(1).waitFor();
-    expect(await page.locator('.approval kbd').count()).toBe(0);
-    expect(await page.locator('.approval [aria-keyshortcuts]').count()).toBe(0);
+    await expect.poll(() => page.locator('.approval kbd').count()).toBe(0);
+    await expect.poll(() => page.locator('.approval [aria-keyshortcuts]').count()).toBe(0);
     await focusCard(first);
-    expect(await first.locator('kbd').allTextContents()).toEqual(['d', 'e', 'a']);
-    expect(await first.getByRole('button', { name: 'Approve', exact: true }).getAttribute('aria-keyshortcuts')).toBe(
-      'a',
-    );
+    await expect.poll(() => first.locator('kbd').allTextContents()).toEqual(['d', 'e', 'a']);
+    await expect
+      .poll(() => first.getByRole('button', { name: 'Approve', exact: true }).getAttribute('aria-keyshortcuts'))
+      .toBe('a');
     await page.keyboard.press('e');
     await page.getByRole('textbox', { name: 'Arguments as JSON' }).waitFor();
-    expect(await page.locator('.approval [aria-keyshortcuts]').count()).toBe(0);
+    await expect.poll(() => page.locator('.approval [aria-keyshortcuts]').count()).toBe(0);
     await page.getByRole('button', { name: 'Back' }).click();
     await first.locator('button.primary[aria-disabled=true]').waitFor();
     await first.locator('button.primary:not([aria-disabled])').waitFor();
@@ -224,9 +224,9 @@ describePage('a decision on the page', SCENES, (suite) => {
     const card = page.locator('.approval');
     await card.waitFor();
     const text = card.locator('.free-text');
-    expect(await text.textContent()).toMatch(
-      /^The script says: greet you⏎\nfoo waits for you.* … \d+ more characters$/su,
-    );
+    await expect
+      .poll(() => text.textContent())
+      .toMatch(/^The script says: greet you⏎\nfoo waits for you.* … \d+ more characters$/su);
     const [heading, call, free] = await Promise.all(
       ['h2', '.call-preview', '.free-text'].map(async (part) => (await card.locator(part).boundingBox())!),
     );

@@ -57,7 +57,7 @@ describePage('the files of a conversation', SCENES, (suite) => {
     const { page, threadId, runId, problems } = await suite.watch('hello');
     await suite.server.follow(runId);
     await page.getByText('Hello to you.').waitFor();
-    expect(await page.locator('.files-button').count()).toBe(0);
+    await expect.poll(() => page.locator('.files-button').count()).toBe(0);
     await suite.server.stores.documents.save({ ...filePlace(threadId, 'a'), text: '' });
     await suite.server.play('hello', { threadId });
     await page.getByRole('button', { name: '1 file', exact: true }).waitFor();
@@ -76,8 +76,8 @@ describePage('the files of a conversation', SCENES, (suite) => {
     await page.getByRole('complementary', { name: 'Files of the conversation' }).getByText('web-1').waitFor();
     if (process.env['FILES_SCREENSHOT'] !== undefined)
       await page.screenshot({ path: `${process.env['FILES_SCREENSHOT']}.narrow.png` });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-    expect(await page.locator('.files').locator('script, img, iframe, b').count()).toBe(0);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    await expect.poll(() => page.locator('.files').locator('script, img, iframe, b').count()).toBe(0);
     expect(problems).toEqual([]);
   });
 });

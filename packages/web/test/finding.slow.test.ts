@@ -35,8 +35,8 @@ describePage('finding and moving', SCENES, (suite) => {
     const { page } = await suite.open();
     await page.getByLabel('Prompt').focus();
     await page.keyboard.type('why?');
-    expect(await page.getByLabel('Prompt').inputValue()).toBe('why?');
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByLabel('Prompt').inputValue()).toBe('why?');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).getByText('finds a conversation').waitFor();

@@ -105,7 +105,7 @@ describePage('hostile texts', SCENES, (suite) => {
     for (const text of staying) await page.setContent(text);
     await page.setContent(staying.filter((text) => /^<(?:img|svg|script>)/u.test(text)).join('\n'));
     await page.waitForTimeout(300);
-    expect(await page.evaluate(() => (window as { hits?: number }).hits ?? 0)).toBeGreaterThan(3);
+    await expect.poll(() => page.evaluate(() => (window as { hits?: number }).hits ?? 0)).toBeGreaterThan(3);
     expect(foreign.filter((url) => url.startsWith('http://127.0.0.1:9'))).not.toEqual([]);
     await context.close();
   });

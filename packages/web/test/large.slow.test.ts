@@ -33,8 +33,8 @@ describePage(
       await page.getByText('It has ended.').waitFor();
       await page.getByRole('radio', { name: 'Calls 1000' }).waitFor();
       await page.getByRole('button', { name: '960 more calls' }).click();
-      expect(await page.locator('.waterfall-row').count()).toBe(440);
-      expect(await page.locator('.line-note').textContent()).toContain('echo ×1000');
+      await expect.poll(() => page.locator('.waterfall-row').count()).toBe(440);
+      await expect.poll(() => page.locator('.line-note').textContent()).toContain('echo ×1000');
       expect(problems).toEqual([]);
     });
 
@@ -70,7 +70,7 @@ describePage(
       await second.page.getByText('No conversations yet.').waitFor();
       await second.page.goto(first.page.url());
       await second.page.getByRole('alert').filter({ hasText: 'You have no thread' }).waitFor();
-      expect(await second.page.getByText('a secret of Ada').count()).toBe(0);
+      await expect.poll(() => second.page.getByText('a secret of Ada').count()).toBe(0);
     });
 
     it('asks for a token where it has none, and where it is not valid', async () => {

@@ -41,13 +41,13 @@ describePage('the page in a browser', SCENES, (suite) => {
     await page.getByRole('button', { name: 'Start the demo' }).click();
     expect(page.url()).not.toContain('token');
     await page.getByRole('article', { name: 'signGuestBook waits for you' }).waitFor();
-    expect(await page.title()).toBe('(1) waiting for you · Toolscript');
+    await expect.poll(() => page.title()).toBe('(1) waiting for you · Toolscript');
     await pressOnCard(page, 'a');
     await page.getByText('The script has ended, after 1 call.').waitFor();
     await page.getByRole('status').filter({ hasText: 'Done' }).waitFor();
     await page.reload();
     await page.getByText('The script has ended, after 1 call.').waitFor();
-    expect(await page.locator('.source-line').count()).toBeGreaterThan(2);
+    await expect.poll(() => page.locator('.source-line').count()).toBeGreaterThan(2);
     await page.waitForFunction(() => document.title === 'Toolscript');
     expect({ problems, foreign }).toEqual({ problems: [], foreign: [] });
   });
@@ -73,7 +73,7 @@ describePage('the page in a browser', SCENES, (suite) => {
     await editor.focus();
     await write('{ "text": 3 }');
     await page.getByText('text must be text').waitFor();
-    expect(await approve.isDisabled()).toBe(true);
+    await expect.poll(() => approve.isDisabled()).toBe(true);
     await write('{ "text": "good morning" }');
     await approve.click();
     for (const tab of [first.page, second.page]) {
@@ -87,15 +87,15 @@ describePage('the page in a browser', SCENES, (suite) => {
     const { page } = await suite.watch('code');
     await page.locator('.code .tok-keyword').first().waitFor();
     await page.locator('.code').evaluate((code) => getSelection()?.selectAllChildren(code));
-    expect(await page.evaluate(() => getSelection()?.toString())).toBe(CODE);
-    expect(await page.locator('.code').textContent()).toBe(CODE);
+    await expect.poll(() => page.evaluate(() => getSelection()?.toString())).toBe(CODE);
+    await expect.poll(() => page.locator('.code').textContent()).toBe(CODE);
   });
 
   it('says which earlier results are in the arguments, and leads to their calls', async () => {
     const { page, problems } = await suite.watch('flows');
     const origins = page.getByRole('region', { name: 'Earlier results in the arguments' });
     await origins.getByRole('listitem').filter({ hasText: 'text — from echo (call 1, line 1)' }).waitFor();
-    expect(await origins.getByRole('listitem').count()).toBe(1);
+    await expect.poll(() => origins.getByRole('listitem').count()).toBe(1);
     await origins.getByRole('button', { name: 'echo (call 1, line 1)' }).click();
     await page.getByRole('complementary', { name: 'Details of the call' }).getByText('notes-of-May').first().waitFor();
     expect(problems).toEqual([]);
@@ -109,9 +109,9 @@ describePage('the page in a browser', SCENES, (suite) => {
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     await page.getByText('It has ended.').waitFor();
     await page.getByRole('radio', { name: 'Model’s view' }).click();
-    expect(await page.getByRole('region', { name: 'The model’s view of the result' }).textContent()).toContain(
-      'not today',
-    );
+    await expect
+      .poll(() => page.getByRole('region', { name: 'The model’s view of the result' }).textContent())
+      .toContain('not today');
     expect(problems).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describePage('the page in a browser', SCENES, (suite) => {
     await batch.getByRole('checkbox').nth(1).uncheck();
     await batch.getByRole('button', { name: 'Approve 1 of 2' }).click();
     await batch.waitFor({ state: 'detached' });
-    expect(await page.locator('.approval').count()).toBe(1);
+    await expect.poll(() => page.locator('.approval').count()).toBe(1);
     await page.locator('.approval').getByText('text: two').waitFor();
     await pressOnCard(page, 'a');
     await page.getByText('It has ended.').waitFor();
@@ -131,11 +131,11 @@ describePage('the page in a browser', SCENES, (suite) => {
     const { page } = await suite.watch('fails');
     await page.locator('.waterfall-row').click();
     await page.getByRole('complementary', { name: 'Details of the call' }).getByText('line 1').waitFor();
-    expect(await page.locator('.source-line[data-selected]').count()).toBe(1);
+    await expect.poll(() => page.locator('.source-line[data-selected]').count()).toBe(1);
     await page.keyboard.press('Escape');
-    expect(await page.locator('.inspector').count()).toBe(0);
-    expect(await page.locator('.result').textContent()).toContain('the file is gone');
-    expect(await page.locator('.source-line[data-failed] .line-number').textContent()).toBe('2');
+    await expect.poll(() => page.locator('.inspector').count()).toBe(0);
+    await expect.poll(() => page.locator('.result').textContent()).toContain('the file is gone');
+    await expect.poll(() => page.locator('.source-line[data-failed] .line-number').textContent()).toBe('2');
   });
 
   it('catches up after a lost connection, without a gap', async () => {
@@ -147,10 +147,9 @@ describePage('the page in a browser', SCENES, (suite) => {
     await new Promise((resolve) => setTimeout(resolve, 1800));
     await page.context().setOffline(false);
     await page.getByText('It has ended.').waitFor();
-    expect(await page.locator('.console-line').allTextContents()).toEqual([
-      expect.stringMatching(/first$/u),
-      expect.stringMatching(/second$/u),
-    ]);
+    await expect
+      .poll(() => page.locator('.console-line').allTextContents())
+      .toEqual([expect.stringMatching(/first$/u), expect.stringMatching(/second$/u)]);
   });
 
   it('replays a script that has ended', async () => {
@@ -163,10 +162,10 @@ describePage('the page in a browser', SCENES, (suite) => {
     await slider.focus();
     await page.keyboard.press('Home');
     await page.locator('.waterfall-row').first().waitFor({ state: 'detached' });
-    expect(await page.locator('.script-card .result').count()).toBe(0);
+    await expect.poll(() => page.locator('.script-card .result').count()).toBe(0);
     await page.keyboard.press('End');
     await page.locator('.script-card .result').waitFor();
-    expect(await page.locator('.waterfall-row').count()).toBe(2);
+    await expect.poll(() => page.locator('.waterfall-row').count()).toBe(2);
     expect(problems).toEqual([]);
   });
 

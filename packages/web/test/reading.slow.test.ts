@@ -31,7 +31,7 @@ describePage('the reading of a conversation', SCENES, (suite) => {
     await page.locator('.source-line').first().waitFor();
     await page.getByRole('button', { name: 'Fold the script' }).click();
     await line.waitFor();
-    expect(await page.locator('.source-line').count()).toBe(0);
+    await expect.poll(() => page.locator('.source-line').count()).toBe(0);
     expect(problems).toEqual([]);
   });
 
@@ -43,17 +43,19 @@ describePage('the reading of a conversation', SCENES, (suite) => {
     await markdown.locator('.code-head').getByText('python').waitFor();
     await markdown.getByRole('button', { name: 'Copy the code' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('print(1)');
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('print(1)');
     const [table, column] = await Promise.all(
       ['.markdown .scroll-x table', '.markdown'].map((part) =>
         page.locator(part).evaluate((element) => element.getBoundingClientRect().width),
       ),
     );
     expect(table).toBeGreaterThan(column!);
-    expect(await markdown.getByText('שלום').evaluate((element) => getComputedStyle(element).direction)).toBe('rtl');
-    expect(await markdown.getByText('The answer').evaluate((element) => getComputedStyle(element).direction)).toBe(
-      'ltr',
-    );
+    await expect
+      .poll(() => markdown.getByText('שלום').evaluate((element) => getComputedStyle(element).direction))
+      .toBe('rtl');
+    await expect
+      .poll(() => markdown.getByText('The answer').evaluate((element) => getComputedStyle(element).direction))
+      .toBe('ltr');
     await markdown.getByRole('checkbox', { name: 'Done' }).waitFor();
     await markdown.getByRole('checkbox', { name: 'Open' }).waitFor();
   });
@@ -65,7 +67,7 @@ describePage('the reading of a conversation', SCENES, (suite) => {
     await bar.getByLabel('Note about the answer').fill('too short');
     await page.reload();
     await bar.getByRole('button', { name: 'Bad', pressed: true }).waitFor();
-    expect(await bar.getByLabel('Note about the answer').inputValue()).toBe('too short');
+    await expect.poll(() => bar.getByLabel('Note about the answer').inputValue()).toBe('too short');
     await page.goto(`${suite.server.url}/settings/access`);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -79,7 +81,7 @@ describePage('the reading of a conversation', SCENES, (suite) => {
   it('asks again in a branch', async () => {
     const { page, threadId } = await suite.watch('answers');
     await page.getByRole('button', { name: 'Ask again' }).click();
-    expect(await page.getByLabel('Prompt').inputValue()).toBe('answers');
+    await expect.poll(() => page.getByLabel('Prompt').inputValue()).toBe('answers');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'branch' }).waitFor();
     expect(page.url()).not.toContain(threadId);

@@ -23,7 +23,7 @@ describePage(
       await page.getByText('It has ended.').waitFor();
       const lines = await page.locator('.console-line').allTextContents();
       expect(lines.map((line) => line.replace(/^\+[\d.]+ (?:ms|s|min)/u, ''))).toEqual(['first', 'second']);
-      expect(await page.locator('.waterfall-row').count()).toBe(1);
+      await expect.poll(() => page.locator('.waterfall-row').count()).toBe(1);
     });
   },
   () => ({ drainMs: 0 }),

@@ -21,8 +21,8 @@ describePage('the review of calls', SCENES, (suite) => {
     await list.getByText('3 of 4').waitFor();
     const call = page.getByRole('region', { name: 'The call', exact: true });
     await call.getByText('+++ b/c').waitFor();
-    expect(await call.locator('.diff-removed').textContent()).toBe('-old');
-    expect(await call.textContent()).not.toContain('⏎');
+    await expect.poll(() => call.locator('.diff-removed').textContent()).toBe('-old');
+    await expect.poll(() => call.textContent()).not.toContain('⏎');
     await list.getByRole('checkbox', { name: 'Approve with the others: rewrite: Replace b, +1 −1' }).uncheck();
     await list.getByRole('button', { name: 'Approve 3 of 4' }).click();
     await list.waitFor({ state: 'detached' });
@@ -56,7 +56,7 @@ describePage('the review of calls', SCENES, (suite) => {
       await page.getByRole('group', { name: '3 calls wait for you' }).waitFor();
       await page.keyboard.press('a');
       await page.keyboard.press('a');
-      expect(await page.locator('.approval:focus-within').count()).toBe(0);
+      await expect.poll(() => page.locator('.approval:focus-within').count()).toBe(0);
     }
     const { body } = await suite.server.call('GET', '/api/v2/approvals');
     expect((body.data as { runId: string }[]).filter(({ runId }) => runId === first.runId)).toHaveLength(3);
@@ -66,12 +66,12 @@ describePage('the review of calls', SCENES, (suite) => {
     const { page } = await suite.watch('one');
     await pressOnCard(page, 'e');
     const content = page.getByRole('textbox', { name: 'content' });
-    expect(await content.inputValue()).toBe('one\n"two"');
+    await expect.poll(() => content.inputValue()).toBe('one\n"two"');
     await content.fill('one\n"three"\nfour');
     await page.getByRole('button', { name: 'Approve the edited call' }).click();
     await page.getByText('You edited 1 call before approving').click();
     const edit = page.getByRole('region', { name: 'Your edit of rewrite, line 1' });
-    expect(await edit.locator('.diff-added').allTextContents()).toEqual(['+"three"', '+four']);
+    await expect.poll(() => edit.locator('.diff-added').allTextContents()).toEqual(['+"three"', '+four']);
     await page.getByText('It has ended.').waitFor();
   });
 

@@ -35,10 +35,10 @@ describePage('the state of a conversation', SCENES, (suite) => {
     await page.reload();
     await page.getByRole('region', { name: 'Queued message' }).getByText('next').waitFor();
     await pill(page, 'Working').waitFor();
-    expect(await page.title()).toBe('Working · Toolscript');
+    await expect.poll(() => page.title()).toBe('Working · Toolscript');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText('This is the next answer.').waitFor();
-    expect(await states(threadId)).toEqual(['cancelled', 'completed']);
+    await expect.poll(() => states(threadId)).toEqual(['cancelled', 'completed']);
     await pill(page, 'Done').waitFor();
     await page.getByRole('region', { name: 'Queued message' }).waitFor({ state: 'detached' });
     expect(problems).toEqual([]);
@@ -49,16 +49,16 @@ describePage('the state of a conversation', SCENES, (suite) => {
     const queued = page.getByRole('region', { name: 'Queued message' });
     await queued.getByRole('button', { name: 'Edit' }).click();
     await queued.waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Prompt').inputValue()).toBe('next');
+    await expect.poll(() => page.getByLabel('Prompt').inputValue()).toBe('next');
     await page.keyboard.press('Enter');
     await queued.getByRole('button', { name: 'Remove' }).click();
     await queued.waitFor({ state: 'detached' });
-    expect((await states(threadId))[0]).toBe('running');
+    await expect.poll(async () => (await states(threadId))[0]).toBe('running');
     await ask(page, 'next');
     await queued.getByRole('button', { name: 'Send now' }).click();
     await page.getByText('This is the next answer.').waitFor();
     await pill(page, 'Done').waitFor();
-    expect(await states(threadId)).toEqual(['cancelled', 'cancelled', 'cancelled', 'completed']);
+    await expect.poll(() => states(threadId)).toEqual(['cancelled', 'cancelled', 'cancelled', 'completed']);
   });
 
   it('is never “Done” above a call that waits for the user', async () => {
@@ -88,14 +88,14 @@ describePage('the state of a conversation', SCENES, (suite) => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await pill(page, 'Stopped').waitFor();
     await page.locator('.result').getByText('Stopped', { exact: true }).waitFor();
-    expect(await page.locator('.failure').count()).toBe(0);
+    await expect.poll(() => page.locator('.failure').count()).toBe(0);
     const { threadId } = await suite.server.play('publish');
     await page.goto(`${suite.server.url}/threads/${threadId}`);
     await pressOnCard(page, 'd');
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     await page.getByText('It has ended.').waitFor();
     await page.locator('.result').getByText('Denied', { exact: true }).waitFor();
-    expect(await page.locator('.failure, .dot[data-status=error], [data-failed]').count()).toBe(0);
+    await expect.poll(() => page.locator('.failure, .dot[data-status=error], [data-failed]').count()).toBe(0);
   });
 
   it('says that the user has edited a call, and what was changed', async () => {
@@ -107,7 +107,7 @@ describePage('the state of a conversation', SCENES, (suite) => {
     await page.getByRole('button', { name: 'Approve the edited call' }).click();
     await page.getByText('You edited 1 call before approving').click();
     const edit = page.getByRole('region', { name: 'Your edit of publish, line 1' });
-    expect(await edit.locator('.diff-removed').textContent()).toBe('-text: one');
-    expect(await edit.locator('.diff-added').textContent()).toBe('+text: two');
+    await expect.poll(() => edit.locator('.diff-removed').textContent()).toBe('-text: one');
+    await expect.poll(() => edit.locator('.diff-added').textContent()).toBe('+text: two');
   });
 });

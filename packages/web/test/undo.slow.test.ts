@@ -81,8 +81,8 @@ describe.skipIf(skipsBrowser)('undo on the page (skipped where there is no Chrom
     await changes.getByText('2 files changed +2 −1').waitFor();
     await changes.getByRole('button', { name: 'View' }).click();
     const diff = changes.getByRole('region', { name: 'Changes of a.txt' });
-    expect(await diff.locator('.diff-removed').allTextContents()).toEqual(['-old']);
-    expect(await diff.locator('.diff-added').allTextContents()).toEqual(['+new']);
+    await expect.poll(() => diff.locator('.diff-removed').allTextContents()).toEqual(['-old']);
+    await expect.poll(() => diff.locator('.diff-added').allTextContents()).toEqual(['+new']);
     await changes.getByRole('button', { name: 'Undo…' }).click();
     await dialog.getByRole('button', { name: 'Undo 2 files' }).click();
     await changes.getByText('The changes of files are undone').waitFor();
@@ -96,7 +96,7 @@ describe.skipIf(skipsBrowser)('undo on the page (skipped where there is no Chrom
     writeFileSync(file('a.txt'), 'mine');
     await confirm.click();
     await dialog.getByRole('list', { name: 'Changed since' }).getByText('a.txt: it was changed since').waitFor();
-    expect(await confirm.count()).toBe(0);
+    await expect.poll(() => confirm.count()).toBe(0);
     expect(readFileSync(file('a.txt'), 'utf8')).toBe('mine');
     expect(existsSync(file('made/b.txt'))).toBe(true);
     expect(problems).toEqual([]);
