@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the agents. */
+        /**
+         * Lists the agents
+         * @description Lists the agents.
+         */
         get: operations["listAgents"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists approvals, oldest first: the pending ones, or those with the given state. */
+        /**
+         * Lists approvals, oldest first
+         * @description Lists approvals, oldest first: the pending ones, or those with the given state.
+         */
         get: operations["listApprovals"];
         put?: never;
         post?: never;
@@ -45,10 +51,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows an approval: the exact call that waits, or the decision about the call. */
+        /**
+         * Shows an approval
+         * @description Shows an approval: the exact call that waits, or the decision about the call.
+         */
         get: operations["getApproval"];
         put?: never;
-        /** Decides an approval. The first decision wins; a later decision gets 409 with the first decision. */
+        /**
+         * Decides an approval
+         * @description Decides an approval. The first decision wins; a later decision gets 409 with the first decision.
+         */
         post: operations["decideApproval"];
         delete?: never;
         options?: never;
@@ -63,7 +75,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows the rule that "remember": "workspace" would store. The response has no "covers" if no rule is possible. */
+        /**
+         * Shows the rule that "remember"
+         * @description Shows the rule that "remember": "workspace" would store. The response has no "covers" if no rule is possible.
+         */
         get: operations["suggestRule"];
         put?: never;
         post?: never;
@@ -80,7 +95,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists calls with effects, and requests that changed something, each with its actor, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first. */
+        /**
+         * Lists calls with effects, and requests that changed something, each with its actor, newest first
+         * @description Lists calls with effects, and requests that changed something, each with its actor, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first.
+         */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -97,7 +115,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams a server-sent event "changed" at the start, and after each change of your newest threads or of their approvals. Read the lists again after each event. */
+        /**
+         * Streams a server-sent event "changed" at the start, and after each change of your newest threads or of their approvals
+         * @description Streams a server-sent event "changed" at the start, and after each change of your newest threads or of their approvals. Read the lists again after each event.
+         */
         get: operations["streamChanges"];
         put?: never;
         post?: never;
@@ -114,10 +135,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the API keys, oldest first, without their tokens. */
+        /**
+         * Lists the API keys, oldest first, without their tokens
+         * @description Lists the API keys, oldest first, without their tokens.
+         */
         get: operations["listKeys"];
         put?: never;
-        /** Creates an API key. Only this response contains the token of the key. */
+        /**
+         * Creates an API key
+         * @description Creates an API key. Only this response contains the token of the key.
+         */
         post: operations["addKey"];
         delete?: never;
         options?: never;
@@ -135,7 +162,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revokes an API key. The server then ends the streams of the key and refuses further requests with it. */
+        /**
+         * Revokes an API key
+         * @description Revokes an API key. The server then ends the streams of the key and refuses further requests with it.
+         */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
@@ -149,7 +179,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the remembered approvals of the workspace. Calls that they cover need no further approval. */
+        /**
+         * Lists the remembered approvals of the workspace
+         * @description Lists the remembered approvals of the workspace. Calls that they cover need no further approval.
+         */
         get: operations["listRules"];
         put?: never;
         post?: never;
@@ -169,7 +202,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Deletes a remembered approval. Runs that begin or resume afterwards ask again. */
+        /**
+         * Deletes a remembered approval
+         * @description Deletes a remembered approval. Runs that begin or resume afterwards ask again.
+         */
         delete: operations["deleteRule"];
         options?: never;
         head?: never;
@@ -183,7 +219,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows a run. */
+        /**
+         * Shows a run
+         * @description Shows a run.
+         */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -202,7 +241,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged. */
+        /**
+         * Requests the cancellation of a run
+         * @description Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged.
+         */
         post: operations["cancelRun"];
         delete?: never;
         options?: never;
@@ -217,7 +259,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of an image that a result of the run names by its SHA-256. */
+        /**
+         * The bytes of an image that a result of the run names by its SHA-256
+         * @description The bytes of an image that a result of the run names by its SHA-256.
+         */
         get: operations["getImage"];
         put?: never;
         post?: never;
@@ -234,7 +279,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows the outcome of a script. "waitMs" is the maximum time to wait for the end of a script that runs. If it runs longer, the status is "running". */
+        /**
+         * Shows the outcome of a script
+         * @description Shows the outcome of a script. "waitMs" is the maximum time to wait for the end of a script that runs. If it runs longer, the status is "running".
+         */
         get: operations["getScript"];
         put?: never;
         post?: never;
@@ -253,7 +301,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels a script, and answers its end. A script that has ended stays unchanged. */
+        /**
+         * Cancels a script, and answers its end
+         * @description Cancels a script, and answers its end. A script that has ended stays unchanged.
+         */
         post: operations["cancelScript"];
         delete?: never;
         options?: never;
@@ -268,10 +319,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows what an undo of the script would change, and what it would not. Changes nothing. */
+        /**
+         * Shows what an undo of the script would change, and what it would not
+         * @description Shows what an undo of the script would change, and what it would not. Changes nothing.
+         */
         get: operations["previewUndo"];
         put?: never;
-        /** Undoes the file changes of a script, all or none, and then the calls that their tools can undo. If the server refuses the undo, the status is 409, and "undo" contains the reasons. */
+        /**
+         * Undoes the file changes of a script, all or none, and then the calls that their tools can undo
+         * @description Undoes the file changes of a script, all or none, and then the calls that their tools can undo. If the server refuses the undo, the status is 409, and "undo" contains the reasons.
+         */
         post: operations["undoScript"];
         delete?: never;
         options?: never;
@@ -286,7 +343,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and has no more events. */
+        /**
+         * Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names
+         * @description Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and has no more events.
+         */
         get: operations["streamRun"];
         put?: never;
         post?: never;
@@ -303,7 +363,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the runs of all principals that do not continue until an operator acts, oldest first. */
+        /**
+         * Lists the runs of all principals that do not continue until an operator acts, oldest first
+         * @description Lists the runs of all principals that do not continue until an operator acts, oldest first.
+         */
         get: operations["listStuckRuns"];
         put?: never;
         post?: never;
@@ -322,7 +385,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Queues a run of any principal that was parked after too many interruptions. */
+        /**
+         * Queues a run of any principal that was parked after too many interruptions
+         * @description Queues a run of any principal that was parked after too many interruptions.
+         */
         post: operations["resumeRun"];
         delete?: never;
         options?: never;
@@ -339,7 +405,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Starts a run: sends the prompt to an agent, in a new thread or in one of yours. */
+        /**
+         * Starts a run
+         * @description Starts a run: sends the prompt to an agent, in a new thread or in one of yours.
+         */
         post: operations["submit"];
         delete?: never;
         options?: never;
@@ -354,7 +423,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists your threads, the most recently changed one first. */
+        /**
+         * Lists your threads, the most recently changed one first
+         * @description Lists your threads, the most recently changed one first.
+         */
         get: operations["listThreads"];
         put?: never;
         post?: never;
@@ -371,15 +443,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls. */
+        /**
+         * Shows a thread
+         * @description Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls.
+         */
         get: operations["getThread"];
         put?: never;
         post?: never;
-        /** Deletes a thread with everything in it. Its active runs are stopped. */
+        /**
+         * Deletes a thread with everything in it
+         * @description Deletes a thread with everything in it. Its active runs are stopped.
+         */
         delete: operations["deleteThread"];
         options?: never;
         head?: never;
-        /** Renames a thread. */
+        /**
+         * Renames a thread
+         * @description Renames a thread.
+         */
         patch: operations["renameThread"];
         trace?: never;
     };
@@ -390,7 +471,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the files of a thread by key, each with its newest version. */
+        /**
+         * Lists the files of a thread by key, each with its newest version
+         * @description Lists the files of a thread by key, each with its newest version.
+         */
         get: operations["listFiles"];
         put?: never;
         post?: never;
@@ -407,11 +491,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the stored versions of a file, the newest first. */
+        /**
+         * Lists the stored versions of a file, the newest first
+         * @description Lists the stored versions of a file, the newest first.
+         */
         get: operations["listFileVersions"];
         put?: never;
         post?: never;
-        /** Deletes a file with all its versions. */
+        /**
+         * Deletes a file with all its versions
+         * @description Deletes a file with all its versions.
+         */
         delete: operations["deleteFile"];
         options?: never;
         head?: never;
@@ -425,7 +515,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The text of a file, as a download. */
+        /**
+         * The text of a file, as a download
+         * @description The text of a file, as a download.
+         */
         get: operations["downloadFile"];
         put?: never;
         post?: never;
@@ -442,7 +535,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the tools of an agent. Default: those of the default agent. */
+        /**
+         * Lists the tools of an agent
+         * @description Lists the tools of an agent. Default: those of the default agent.
+         */
         get: operations["listTools"];
         put?: never;
         post?: never;
@@ -459,7 +555,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process answers. */
+        /**
+         * The process answers
+         * @description The process answers.
+         */
         get: operations["health"];
         put?: never;
         post?: never;
@@ -476,7 +575,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows the metrics of this process and its database, in the text format of Prometheus. */
+        /**
+         * Shows the metrics of this process and its database, in the text format of Prometheus
+         * @description Shows the metrics of this process and its database, in the text format of Prometheus.
+         */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -493,7 +595,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The server accepts requests: its stores and its log can be written, and it is not stopping. Lists what an operator should see to. */
+        /**
+         * The server accepts requests
+         * @description The server accepts requests: its stores and its log can be written, and it is not stopping. Lists what an operator should see to.
+         */
         get: operations["readiness"];
         put?: never;
         post?: never;
@@ -510,7 +615,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open Responses: lists the agents, as models. */
+        /**
+         * Open Responses
+         * @description Open Responses: lists the agents, as models.
+         */
         get: operations["listModels"];
         put?: never;
         post?: never;
@@ -527,7 +635,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open Responses: shows an agent, as a model. */
+        /**
+         * Open Responses
+         * @description Open Responses: shows an agent, as a model.
+         */
         get: operations["getModel"];
         put?: never;
         post?: never;
@@ -546,7 +657,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open Responses: answers an input, at once or as a stream of events. */
+        /**
+         * Open Responses
+         * @description Open Responses: answers an input, at once or as a stream of events.
+         */
         post: operations["createResponse"];
         delete?: never;
         options?: never;
@@ -561,11 +675,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open Responses: shows a response. "stream=true" streams its events, after the event that "starting_after" names. */
+        /**
+         * Open Responses
+         * @description Open Responses: shows a response. "stream=true" streams its events, after the event that "starting_after" names.
+         */
         get: operations["getResponse"];
         put?: never;
         post?: never;
-        /** Open Responses: deletes a response if it is the only one of its conversation. */
+        /**
+         * Open Responses
+         * @description Open Responses: deletes a response if it is the only one of its conversation.
+         */
         delete: operations["deleteResponse"];
         options?: never;
         head?: never;
@@ -581,7 +701,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open Responses: cancels a response. A response that has ended stays unchanged. */
+        /**
+         * Open Responses
+         * @description Open Responses: cancels a response. A response that has ended stays unchanged.
+         */
         post: operations["cancelResponse"];
         delete?: never;
         options?: never;
@@ -596,7 +719,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open Responses: lists the items of the request, the last one first unless "order=asc". */
+        /**
+         * Open Responses
+         * @description Open Responses: lists the items of the request, the last one first unless "order=asc".
+         */
         get: operations["listInputItems"];
         put?: never;
         post?: never;
@@ -628,6 +754,15 @@ export interface components {
             models: string[];
             name: string;
             problem?: string | undefined;
+        };
+        ApiError: {
+            error: {
+                code: string | null;
+                message: string;
+                param: string | null;
+                /** @enum {string} */
+                type: "invalid_request_error" | "rate_limit_error" | "server_error";
+            };
         };
         Approval: {
             readonly agents?: string[];
@@ -1083,6 +1218,267 @@ export interface components {
             status: "completed" | "failed" | "suspended" | "running";
             value?: unknown | undefined;
         };
+        OutputItem: ({
+            /** @enum {string} */
+            announces?: "all" | "changes" | undefined;
+            content: string;
+            files?: ({
+                data: string;
+                /** @enum {string} */
+                media_type: "application/pdf" | "audio/wav" | "audio/mpeg";
+                name: string;
+                sha256: string;
+                /** @constant */
+                type: "file";
+            } & {
+                [key: string]: unknown;
+            })[];
+            id: string;
+            images?: ({
+                data?: string | undefined;
+                /** @enum {string} */
+                media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+                path?: string | undefined;
+                sha256: string;
+                /** @constant */
+                type: "image";
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @enum {string} */
+            role: "assistant" | "user" | "system";
+            /** @constant */
+            type: "message";
+            untrusted?: boolean | undefined;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            content: string;
+            id: string;
+            /** @constant */
+            type: "reasoning";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            arguments: string;
+            call_id: string;
+            hosted?: boolean | undefined;
+            id: string;
+            name: string;
+            /** @constant */
+            type: "function_call";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            id: string;
+            images?: ({
+                data?: string | undefined;
+                /** @enum {string} */
+                media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+                path?: string | undefined;
+                sha256: string;
+                /** @constant */
+                type: "image";
+            } & {
+                [key: string]: unknown;
+            })[];
+            output: string;
+            read_by?: string | undefined;
+            success: boolean;
+            /** @constant */
+            type: "function_call_output";
+            untrusted?: boolean | undefined;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            /** @enum {string} */
+            carrier?: "tool" | "custom" | "text" | undefined;
+            /** @enum {string} */
+            format: "xml" | "fence" | "tool";
+            id: string;
+            /** @enum {string} */
+            language: "ts" | "js";
+            plan?: ({
+                column: number;
+                conditional: boolean;
+                input?: unknown | undefined;
+                line: number;
+                repeated: boolean;
+                tool: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            raw_text?: string | undefined;
+            script_id?: string | undefined;
+            source_code: string;
+            source_sha256: string;
+            /** @enum {string} */
+            status: "pending" | "executing" | "suspended" | "completed" | "error";
+            /** @constant */
+            type: "script_execution";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            diagnostics?: ({
+                code: string;
+                column?: number | undefined;
+                line?: number | undefined;
+                message: string;
+                /** @enum {string} */
+                severity: "error" | "warning" | "info";
+            } & {
+                [key: string]: unknown;
+            })[];
+            error?: {
+                call_id?: string | undefined;
+                /** @enum {string} */
+                code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
+                column?: number | undefined;
+                frame?: string | undefined;
+                hint?: string | undefined;
+                line?: number | undefined;
+                message: string;
+                metadata: {
+                    [key: string]: unknown;
+                };
+                /** @enum {string} */
+                phase: "detecting" | "parsing" | "checking" | "executing" | "finalizing";
+                retryable: boolean;
+                stack?: string | undefined;
+                tool_name?: string | undefined;
+            } & {
+                [key: string]: unknown;
+            };
+            heap?: string | undefined;
+            id: string;
+            images?: ({
+                data?: string | undefined;
+                /** @enum {string} */
+                media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+                path?: string | undefined;
+                sha256: string;
+                /** @constant */
+                type: "image";
+            } & {
+                [key: string]: unknown;
+            })[];
+            logs: ({
+                at_ms: number;
+                /** @enum {string} */
+                level: "log" | "info" | "warn" | "error" | "debug";
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            metadata: {
+                approval_wait_ms: number;
+                cache_hit: boolean;
+                compilation_cache_hit: boolean;
+                compute_ms: number;
+                duration_ms: number;
+                memory_used_mb: number;
+                tool_calls_made: number;
+            } & {
+                [key: string]: unknown;
+            };
+            operations: ({
+                call_id: string;
+                column?: number | undefined;
+                duration_ms: number;
+                /** @enum {string} */
+                effect: "read" | "write" | "external";
+                error?: {
+                    /** @enum {string} */
+                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
+                    message: string;
+                } | undefined;
+                input: unknown;
+                line?: number | undefined;
+                result?: unknown | undefined;
+                result_omitted?: boolean | undefined;
+                retry_of?: string | undefined;
+                started_at_ms: number;
+                /** @enum {string} */
+                status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
+                tool: string;
+                untrusted?: boolean | undefined;
+            } & {
+                [key: string]: unknown;
+            })[];
+            output?: string | undefined;
+            output_json?: string | undefined;
+            report?: string | undefined;
+            result?: unknown | undefined;
+            scope?: {
+                name: string;
+                type: string;
+            }[] | undefined;
+            script_id?: string | undefined;
+            /** @enum {string} */
+            status: "completed" | "failed" | "suspended";
+            summary?: string | undefined;
+            /** @constant */
+            type: "script_execution_output";
+            untrusted?: boolean | undefined;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            id: string;
+            /** @enum {string} */
+            language: "python" | "js";
+            lost?: boolean | undefined;
+            source_code: string;
+            /** @constant */
+            type: "hosted_code";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            id: string;
+            output: string;
+            success: boolean;
+            /** @constant */
+            type: "hosted_code_output";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            call_id: string;
+            explanation: string;
+            id: string;
+            steps: ({
+                /** @enum {string} */
+                status: "pending" | "in_progress" | "completed";
+                step: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @constant */
+            type: "plan";
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            id: string;
+            last_message?: string | undefined;
+            summary: string;
+            tokens_before?: number | undefined;
+            /** @constant */
+            type: "compaction";
+            untrusted?: boolean | undefined;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            code: string;
+            id: string;
+            message: string;
+            /** @constant */
+            type: "error";
+        } & {
+            [key: string]: unknown;
+        });
         Problem: {
             detail: string;
             errors?: {
@@ -1234,6 +1630,371 @@ export interface components {
             turnId: string;
             updatedAt: number;
         };
+        StreamEvent: {
+            event_id: string;
+            payload: ({
+                api?: string | undefined;
+                readonly input?: components["schemas"]["OutputItem"][];
+                model?: string | undefined;
+                response_id?: string | undefined;
+                /** @constant */
+                type: "response_start";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                initial?: {
+                    [key: string]: unknown;
+                } | undefined;
+                item_id: string;
+                /** @enum {string} */
+                item_type: "message" | "reasoning" | "function_call" | "function_call_output" | "script_execution" | "script_execution_output" | "hosted_code" | "hosted_code_output" | "plan" | "compaction" | "error";
+                /** @constant */
+                type: "item_start";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                delta: string;
+                item_id: string;
+                /** @constant */
+                type: "item_delta";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                final_item: components["schemas"]["OutputItem"];
+                item_id: string;
+                /** @constant */
+                type: "item_done";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                code: string;
+                item_id: string;
+                message: string;
+                /** @constant */
+                type: "item_error";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                item_id: string;
+                reason?: string | undefined;
+                /** @constant */
+                type: "item_cancelled";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                changes: {
+                    [key: string]: unknown;
+                };
+                item_id: string;
+                /** @constant */
+                type: "item_update";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                call_id: string;
+                /** @enum {string} */
+                effect: "read" | "write" | "external";
+                input: unknown;
+                line?: number | undefined;
+                script_id?: string | undefined;
+                tool: string;
+                /** @constant */
+                type: "tool_call_start";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                call_id: string;
+                operation: {
+                    call_id: string;
+                    column?: number | undefined;
+                    duration_ms: number;
+                    /** @enum {string} */
+                    effect: "read" | "write" | "external";
+                    error?: {
+                        /** @enum {string} */
+                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
+                        message: string;
+                    } | undefined;
+                    input: unknown;
+                    line?: number | undefined;
+                    result?: unknown | undefined;
+                    result_omitted?: boolean | undefined;
+                    retry_of?: string | undefined;
+                    started_at_ms: number;
+                    /** @enum {string} */
+                    status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
+                    tool: string;
+                    untrusted?: boolean | undefined;
+                } & {
+                    [key: string]: unknown;
+                };
+                script_id?: string | undefined;
+                /** @constant */
+                type: "tool_call_done";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                approval: {
+                    readonly agents?: string[];
+                    approval_id: string;
+                    call_id: string;
+                    readonly changed?: {
+                        after: string;
+                        before: string;
+                        what: string;
+                    }[];
+                    context?: string | undefined;
+                    readonly covers: {
+                        sha256: string;
+                        what: string;
+                    }[];
+                    created_at: number;
+                    digest: string;
+                    /** @enum {string} */
+                    effect: "read" | "write" | "external";
+                    expires_at?: number | undefined;
+                    input: unknown;
+                    input_json: string;
+                    line?: number | undefined;
+                    readonly plan: ({
+                        column: number;
+                        conditional: boolean;
+                        input?: unknown | undefined;
+                        line: number;
+                        repeated: boolean;
+                        tool: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                    planned: boolean;
+                    provenance?: {
+                        arguments: {
+                            [key: string]: ({
+                                call: number;
+                                from?: string | undefined;
+                                line?: number | undefined;
+                                tool: string;
+                                /** @enum {string} */
+                                trust: "trusted" | "untrusted";
+                            } & {
+                                [key: string]: unknown;
+                            })[];
+                        };
+                        readonly guarded: string[];
+                        literals: {
+                            [key: string]: "user" | "model" | "tainted-model";
+                        };
+                        reasons: {
+                            [key: string]: string;
+                        };
+                        /** @enum {string} */
+                        status: "proven" | "unknown";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    rendered: string;
+                    script_id?: string | undefined;
+                    snippet?: string | undefined;
+                    tool: string;
+                } & {
+                    [key: string]: unknown;
+                };
+                /** @constant */
+                type: "approval_requested";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                approval_id: string;
+                /** @enum {string} */
+                by: "person" | "rule" | "policy" | "clock" | "host";
+                call_id: string;
+                /** @enum {string} */
+                decision: "approve" | "deny" | "timeout" | "cancelled";
+                edited_input_json?: string | undefined;
+                note?: string | undefined;
+                /** @enum {string} */
+                remember?: "script" | "plan" | "workspace" | undefined;
+                script_id?: string | undefined;
+                /** @constant */
+                type: "approval_resolved";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                call_id?: string | undefined;
+                /** @enum {string} */
+                kind: "info" | "warn";
+                message: string;
+                script_id: string;
+                /** @constant */
+                type: "script_progress";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                at_ms: number;
+                /** @enum {string} */
+                level: "log" | "info" | "warn" | "error" | "debug";
+                script_id: string;
+                text: string;
+                /** @constant */
+                type: "script_log";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                /** @constant */
+                type: "usage_update";
+                usage: {
+                    by_model?: {
+                        [key: string]: {
+                            input_tokens: number;
+                            output_tokens: number;
+                            total_tokens?: number | undefined;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    } | undefined;
+                    context_tokens?: number | undefined;
+                    estimated?: boolean | undefined;
+                    input_tokens: number;
+                    output_tokens: number;
+                    total_tokens?: number | undefined;
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                cost?: number | undefined;
+                rate_limits?: ({
+                    limit?: number | undefined;
+                    name: string;
+                    remaining?: number | undefined;
+                    reset?: string | undefined;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                request_id?: string | undefined;
+                /** @constant */
+                type: "request_done";
+                usage?: {
+                    by_model?: {
+                        [key: string]: {
+                            input_tokens: number;
+                            output_tokens: number;
+                            total_tokens?: number | undefined;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    } | undefined;
+                    context_tokens?: number | undefined;
+                    estimated?: boolean | undefined;
+                    input_tokens: number;
+                    output_tokens: number;
+                    total_tokens?: number | undefined;
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                attempts: number;
+                code: string;
+                delay_ms: number;
+                message: string;
+                model?: string | undefined;
+                status?: number | undefined;
+                /** @constant */
+                type: "request_retry";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                agent: string;
+                agent_run_id: string;
+                budget: {
+                    calls?: number | undefined;
+                    cost?: number | undefined;
+                    ends_at?: number | undefined;
+                    tokens?: number | undefined;
+                } & {
+                    [key: string]: unknown;
+                };
+                call_id: string;
+                depth: number;
+                detached: boolean;
+                readonly file_keys?: string[];
+                files_sha256?: string | undefined;
+                key: string;
+                schema?: {
+                    [key: string]: unknown;
+                } | undefined;
+                script_id?: string | undefined;
+                task: string;
+                readonly tools: string[];
+                /** @constant */
+                type: "agent_start";
+                untrusted?: boolean | undefined;
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                agent_run_id: string;
+                event: {
+                    type: string;
+                } & {
+                    [key: string]: unknown;
+                };
+                seq: number;
+                timestamp: number;
+                /** @constant */
+                type: "agent_event";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                approval_ids?: string[] | undefined;
+                in_sub_agents?: boolean | undefined;
+                incomplete_reason?: string | undefined;
+                output?: unknown | undefined;
+                script_id?: string | undefined;
+                /** @enum {string} */
+                status: "completed" | "suspended" | "failed" | "cancelled" | "incomplete";
+                stop_reason?: unknown | undefined;
+                /** @constant */
+                type: "response_done";
+                usage?: {
+                    by_model?: {
+                        [key: string]: {
+                            input_tokens: number;
+                            output_tokens: number;
+                            total_tokens?: number | undefined;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    } | undefined;
+                    context_tokens?: number | undefined;
+                    estimated?: boolean | undefined;
+                    input_tokens: number;
+                    output_tokens: number;
+                    total_tokens?: number | undefined;
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                code: string;
+                message: string;
+                /** @constant */
+                type: "response_error";
+            } & {
+                [key: string]: unknown;
+            });
+            run_id: string;
+            seq: number;
+            thread_id: string;
+            timestamp: number;
+            trace?: {
+                [key: string]: unknown;
+            } | undefined;
+            turn_id: string;
+        };
         SubmissionInput: {
             agentId?: string | undefined;
             branchBefore?: string | undefined;
@@ -1303,267 +2064,7 @@ export interface components {
                 withTurn?: boolean | undefined;
             } | undefined;
             createdAt: number;
-            items: (({
-                /** @enum {string} */
-                announces?: "all" | "changes" | undefined;
-                content: string;
-                files?: ({
-                    data: string;
-                    /** @enum {string} */
-                    media_type: "application/pdf" | "audio/wav" | "audio/mpeg";
-                    name: string;
-                    sha256: string;
-                    /** @constant */
-                    type: "file";
-                } & {
-                    [key: string]: unknown;
-                })[];
-                id: string;
-                images?: ({
-                    data?: string | undefined;
-                    /** @enum {string} */
-                    media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string | undefined;
-                    sha256: string;
-                    /** @constant */
-                    type: "image";
-                } & {
-                    [key: string]: unknown;
-                })[];
-                /** @enum {string} */
-                role: "assistant" | "user" | "system";
-                /** @constant */
-                type: "message";
-                untrusted?: boolean | undefined;
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                content: string;
-                id: string;
-                /** @constant */
-                type: "reasoning";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                arguments: string;
-                call_id: string;
-                hosted?: boolean | undefined;
-                id: string;
-                name: string;
-                /** @constant */
-                type: "function_call";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                id: string;
-                images?: ({
-                    data?: string | undefined;
-                    /** @enum {string} */
-                    media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string | undefined;
-                    sha256: string;
-                    /** @constant */
-                    type: "image";
-                } & {
-                    [key: string]: unknown;
-                })[];
-                output: string;
-                read_by?: string | undefined;
-                success: boolean;
-                /** @constant */
-                type: "function_call_output";
-                untrusted?: boolean | undefined;
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                /** @enum {string} */
-                carrier?: "tool" | "custom" | "text" | undefined;
-                /** @enum {string} */
-                format: "xml" | "fence" | "tool";
-                id: string;
-                /** @enum {string} */
-                language: "ts" | "js";
-                plan?: ({
-                    column: number;
-                    conditional: boolean;
-                    input?: unknown | undefined;
-                    line: number;
-                    repeated: boolean;
-                    tool: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                raw_text?: string | undefined;
-                script_id?: string | undefined;
-                source_code: string;
-                source_sha256: string;
-                /** @enum {string} */
-                status: "pending" | "executing" | "suspended" | "completed" | "error";
-                /** @constant */
-                type: "script_execution";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                diagnostics?: ({
-                    code: string;
-                    column?: number | undefined;
-                    line?: number | undefined;
-                    message: string;
-                    /** @enum {string} */
-                    severity: "error" | "warning" | "info";
-                } & {
-                    [key: string]: unknown;
-                })[];
-                error?: {
-                    call_id?: string | undefined;
-                    /** @enum {string} */
-                    code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
-                    column?: number | undefined;
-                    frame?: string | undefined;
-                    hint?: string | undefined;
-                    line?: number | undefined;
-                    message: string;
-                    metadata: {
-                        [key: string]: unknown;
-                    };
-                    /** @enum {string} */
-                    phase: "detecting" | "parsing" | "checking" | "executing" | "finalizing";
-                    retryable: boolean;
-                    stack?: string | undefined;
-                    tool_name?: string | undefined;
-                } & {
-                    [key: string]: unknown;
-                };
-                heap?: string | undefined;
-                id: string;
-                images?: ({
-                    data?: string | undefined;
-                    /** @enum {string} */
-                    media_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-                    path?: string | undefined;
-                    sha256: string;
-                    /** @constant */
-                    type: "image";
-                } & {
-                    [key: string]: unknown;
-                })[];
-                logs: ({
-                    at_ms: number;
-                    /** @enum {string} */
-                    level: "log" | "info" | "warn" | "error" | "debug";
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                metadata: {
-                    approval_wait_ms: number;
-                    cache_hit: boolean;
-                    compilation_cache_hit: boolean;
-                    compute_ms: number;
-                    duration_ms: number;
-                    memory_used_mb: number;
-                    tool_calls_made: number;
-                } & {
-                    [key: string]: unknown;
-                };
-                operations: ({
-                    call_id: string;
-                    column?: number | undefined;
-                    duration_ms: number;
-                    /** @enum {string} */
-                    effect: "read" | "write" | "external";
-                    error?: {
-                        /** @enum {string} */
-                        code: "ScriptDisabledError" | "HarnessBusyError" | "ScriptSyntaxError" | "ScriptTypeError" | "ScriptPolicyError" | "ScriptTooLargeError" | "ScriptRuntimeError" | "ScriptTimeoutError" | "ScriptMemoryError" | "ScriptStackError" | "ScriptCancelledError" | "ScriptSkippedError" | "ApprovalDeniedError" | "ApprovalTimeoutError" | "ToolNotFoundError" | "ToolValidationError" | "ToolExecutionError" | "ToolBudgetExceededError" | "DetachedPromiseError" | "SerializationError" | "HarnessInternalError" | "StoreError" | "SuspensionError" | "ScriptInterruptedError" | "ScriptNotFoundError" | "HeapNotFoundError";
-                        message: string;
-                    } | undefined;
-                    input: unknown;
-                    line?: number | undefined;
-                    result?: unknown | undefined;
-                    result_omitted?: boolean | undefined;
-                    retry_of?: string | undefined;
-                    started_at_ms: number;
-                    /** @enum {string} */
-                    status: "completed" | "failed" | "denied" | "aborted" | "unknown" | "not_started" | "awaiting_approval" | "detached";
-                    tool: string;
-                    untrusted?: boolean | undefined;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                output?: string | undefined;
-                output_json?: string | undefined;
-                report?: string | undefined;
-                result?: unknown | undefined;
-                scope?: {
-                    name: string;
-                    type: string;
-                }[] | undefined;
-                script_id?: string | undefined;
-                /** @enum {string} */
-                status: "completed" | "failed" | "suspended";
-                summary?: string | undefined;
-                /** @constant */
-                type: "script_execution_output";
-                untrusted?: boolean | undefined;
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                id: string;
-                /** @enum {string} */
-                language: "python" | "js";
-                lost?: boolean | undefined;
-                source_code: string;
-                /** @constant */
-                type: "hosted_code";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                id: string;
-                output: string;
-                success: boolean;
-                /** @constant */
-                type: "hosted_code_output";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                call_id: string;
-                explanation: string;
-                id: string;
-                steps: ({
-                    /** @enum {string} */
-                    status: "pending" | "in_progress" | "completed";
-                    step: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                /** @constant */
-                type: "plan";
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                id: string;
-                last_message?: string | undefined;
-                summary: string;
-                tokens_before?: number | undefined;
-                /** @constant */
-                type: "compaction";
-                untrusted?: boolean | undefined;
-            } & {
-                [key: string]: unknown;
-            }) | ({
-                code: string;
-                id: string;
-                message: string;
-                /** @constant */
-                type: "error";
-            } & {
-                [key: string]: unknown;
-            }))[];
+            items: components["schemas"]["OutputItem"][];
             /** @enum {string} */
             lastState?: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete" | undefined;
             runs: {
@@ -1632,25 +2133,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1660,6 +2143,60 @@ export interface operations {
                         data: components["schemas"]["Agent"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1679,25 +2216,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1707,6 +2226,60 @@ export interface operations {
                         data: components["schemas"]["Approval"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1722,31 +2295,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1773,31 +2391,103 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1813,25 +2503,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1840,6 +2512,69 @@ export interface operations {
                     "application/json": {
                         covers?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1861,25 +2596,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1889,6 +2606,60 @@ export interface operations {
                         data: components["schemas"]["AuditEntry"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1902,22 +2673,67 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Problem"];
+                    "text/event-stream": Record<string, never>;
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1931,25 +2747,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1967,6 +2765,60 @@ export interface operations {
                         }[];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1989,25 +2841,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description Created */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2025,6 +2859,87 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     revokeKey: {
@@ -2038,22 +2953,83 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Unauthorized */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2067,25 +3043,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2101,6 +3059,60 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     deleteRule: {
@@ -2114,22 +3126,83 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Unauthorized */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2145,31 +3218,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2185,31 +3303,85 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description Accepted */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2226,28 +3398,79 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "image/gif": components["schemas"]["Problem"];
-                    "image/jpeg": components["schemas"]["Problem"];
-                    "image/png": components["schemas"]["Problem"];
-                    "image/webp": components["schemas"]["Problem"];
+                    "image/gif": string;
+                    "image/jpeg": string;
+                    "image/png": string;
+                    "image/webp": string;
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "image/gif": components["schemas"]["Problem"];
-                    "image/jpeg": components["schemas"]["Problem"];
-                    "image/png": components["schemas"]["Problem"];
-                    "image/webp": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2265,31 +3488,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Outcome"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2305,31 +3573,85 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Outcome"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2347,25 +3669,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2408,6 +3712,69 @@ export interface operations {
                         } | undefined;
                         scriptId: string;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2434,25 +3801,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2497,6 +3846,96 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     streamRun: {
@@ -2514,22 +3953,83 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Problem"];
+                    "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2546,25 +4046,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2592,6 +4074,60 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     resumeRun: {
@@ -2605,31 +4141,85 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description Accepted */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2649,25 +4239,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description Accepted */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2678,6 +4250,87 @@ export interface operations {
                         threadId: string;
                         turnId: string;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2695,25 +4348,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2723,6 +4358,60 @@ export interface operations {
                         data: components["schemas"]["ThreadSummary"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2740,31 +4429,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2780,22 +4514,83 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Unauthorized */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2817,31 +4612,103 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ThreadSummary"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2861,25 +4728,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2889,6 +4738,69 @@ export interface operations {
                         data: components["schemas"]["File"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2905,25 +4817,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2932,6 +4826,69 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["File"][];
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2948,22 +4905,83 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Unauthorized */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2982,22 +5000,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": components["schemas"]["Problem"];
+                    "text/plain": string;
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3013,25 +5085,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3041,6 +5095,60 @@ export interface operations {
                         data: components["schemas"]["Tool"][];
                         next?: string | undefined;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3054,25 +5162,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3082,6 +5172,51 @@ export interface operations {
                         /** @enum {string} */
                         status: "ok";
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3095,22 +5230,67 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": components["schemas"]["Problem"];
+                    "text/plain": string;
                 };
             };
-            /** @description Default Response */
-            "5XX": {
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3124,25 +5304,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3153,6 +5315,51 @@ export interface operations {
                         status: "ready";
                         warnings: string[];
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3166,7 +5373,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3185,6 +5392,60 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
         };
     };
     getModel: {
@@ -3198,7 +5459,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3211,6 +5472,69 @@ export interface operations {
                         object: "model";
                         owned_by: string;
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3228,13 +5552,100 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Response"];
+                    "text/event-stream": {
+                        sequence_number: number;
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3256,13 +5667,82 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Response"];
+                    "text/event-stream": {
+                        sequence_number: number;
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3278,7 +5758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3291,6 +5771,78 @@ export interface operations {
                         /** @enum {string} */
                         object: "response";
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3306,13 +5858,85 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Response"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };
@@ -3334,7 +5958,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description OK */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3353,6 +5977,69 @@ export interface operations {
                         /** @enum {string} */
                         object: "list";
                     };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
                 };
             };
         };

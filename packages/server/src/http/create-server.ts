@@ -37,7 +37,7 @@ export async function createServer(options: ServerOptions): Promise<ToolscriptSe
   checkOptions(options);
   const limits = accessLimits(options.limits, options.workers ?? DEFAULT_WORKERS);
   const app = await openApp(options, limits);
-  await describeApi(app);
+  await describeApi(app, options.basePath ?? '');
   const service = openService(app, options, {
     ...(await openParts(options, [options.auth.token ?? '', ...(options.secrets ?? [])])),
     limits,

@@ -1,8 +1,19 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ProblemError, requestProblem, type Problem } from '../http/problems.js';
 
 /** Errors as clients of the OpenAI API read them. */
+
+/** The body of each error under `/v1`. */
+export const ApiErrorSchema = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.enum(['invalid_request_error', 'rate_limit_error', 'server_error']),
+    code: z.string().nullable(),
+    /** The invalid member of the request, such as `input[0].content`. */
+    param: z.string().nullable(),
+  }),
+});
 
 interface ApiErrorMembers {
   /** The invalid member of the request, such as `input[0].content`. */
@@ -25,7 +36,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-function errorType(status: number): string {
+function errorType(status: number): z.infer<typeof ApiErrorSchema>['error']['type'] {
   if (status >= 500) return 'server_error';
   return status === 429 ? 'rate_limit_error' : 'invalid_request_error';
 }
@@ -42,7 +53,7 @@ export function answerWithApiErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) => reply.callNotFound());
 }
 
-function errorBody({ status, message, more }: ProblemError) {
+function errorBody({ status, message, more }: ProblemError): z.infer<typeof ApiErrorSchema> {
   const { errors: [first] = [], ...members } = more as ApiErrorMembers & Pick<Problem, 'errors'>;
   const invalid = first === undefined ? {} : { param: first.pointer.slice(1), code: 'invalid_value' };
   const { param = null, code = CODES[status] ?? null } = { ...invalid, ...members } as ApiErrorMembers;

@@ -15,7 +15,7 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'listModels',
-      summary: 'Open Responses: lists the agents, as models.',
+      description: 'Open Responses: lists the agents, as models.',
       response: { 200: ModelsSchema },
     },
     handler: async () => ({
@@ -30,7 +30,7 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'getModel',
-      summary: 'Open Responses: shows an agent, as a model.',
+      description: 'Open Responses: shows an agent, as a model.',
       params: z.object({ model: z.string().max(200) }),
       response: { 200: ModelSchema },
     },

@@ -26,6 +26,12 @@ const Parameters = z.object({ responseId: z.string().max(200) });
 const Include = z.union([z.string(), z.array(z.string())]).optional();
 const IncludeQuery = z.object({ include: Include, 'include[]': Include });
 
+/** With `stream`, each event has a `data` of the second form. */
+const STREAMED_OR_WHOLE = {
+  'application/json': ResponseSchema,
+  'text/event-stream': z.looseObject({ type: z.string(), sequence_number: z.number().int() }),
+};
+
 /** The routes under `/v1`, for clients of the OpenAI Responses API. */
 export async function responseRoutes(app: FastifyInstance, service: Service): Promise<void> {
   answerWithApiErrors(app);
@@ -48,9 +54,9 @@ function createRoute(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'run_submitted' },
     schema: {
       operationId: 'createResponse',
-      summary: 'Open Responses: answers an input, at once or as a stream of events.',
+      description: 'Open Responses: answers an input, at once or as a stream of events.',
       body: CreateResponseSchema,
-      response: { 200: ResponseSchema },
+      answers: { 200: STREAMED_OR_WHOLE },
     },
     // The handler validates the body itself, because the errors of this API name the invalid member.
     validatorCompiler: () => (value) => ({ value }),
@@ -84,7 +90,7 @@ function readingRoutes(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'getResponse',
-      summary:
+      description:
         'Open Responses: shows a response. "stream=true" streams its events, after the event that "starting_after" names.',
       params: Parameters,
       querystring: IncludeQuery.extend({
@@ -92,7 +98,7 @@ function readingRoutes(app: Routes, service: Service): void {
         starting_after: z.coerce.number().int().min(0).optional(),
         include_obfuscation: z.string().optional(),
       }),
-      response: { 200: ResponseSchema },
+      answers: { 200: STREAMED_OR_WHOLE },
     },
     handler: async (request, reply) => {
       const run = await ownResponse(service, request);
@@ -113,7 +119,7 @@ function readingRoutes(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'listInputItems',
-      summary: 'Open Responses: lists the items of the request, the last one first unless "order=asc".',
+      description: 'Open Responses: lists the items of the request, the last one first unless "order=asc".',
       params: Parameters,
       querystring: IncludeQuery.extend(InputItemsQuery.shape),
       response: { 200: InputItemsSchema },
@@ -129,7 +135,7 @@ function changingRoutes(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'run_cancelled' },
     schema: {
       operationId: 'cancelResponse',
-      summary: 'Open Responses: cancels a response. A response that has ended stays unchanged.',
+      description: 'Open Responses: cancels a response. A response that has ended stays unchanged.',
       params: Parameters,
       response: { 200: ResponseSchema },
     },
@@ -149,7 +155,7 @@ function changingRoutes(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'thread_deleted' },
     schema: {
       operationId: 'deleteResponse',
-      summary: 'Open Responses: deletes a response if it is the only one of its conversation.',
+      description: 'Open Responses: deletes a response if it is the only one of its conversation.',
       params: Parameters,
       response: { 200: DeletedResponseSchema },
     },

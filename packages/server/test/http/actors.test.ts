@@ -63,6 +63,11 @@ async function response(): Promise<string> {
   return (await ask('POST', '/v1/responses', { model: 'demo', input: 'hello' })).body.id;
 }
 
+const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_script' } };
+
+/** It ends a session of its caller, and changes nothing else. */
+const UNRECORDED = ['DELETE /mcp'];
+
 /** For each operation that changes something: a request that succeeds. */
 const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'POST /api/v2/submit': () => ask('POST', '/api/v2/submit', { prompt: 'hello' }),
@@ -81,6 +86,7 @@ const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'POST /api/v2/keys': () => ask('POST', '/api/v2/keys', { name: 'ci', scopes: ['read'] }),
   'DELETE /api/v2/keys/{keyId}': async () => ask('DELETE', `/api/v2/keys/${(await newKey('old', ['read'])).keyId}`),
   'DELETE /api/v2/rules/{ruleId}': () => ask('DELETE', '/api/v2/rules/r1'),
+  'POST /mcp': () => ask('POST', '/mcp', TOOL_CALL),
   'POST /v1/responses': () => ask('POST', '/v1/responses', { model: 'demo', input: 'hello' }),
   'POST /v1/responses/{responseId}/cancel': async () => ask('POST', `/v1/responses/${await response()}/cancel`),
   'DELETE /v1/responses/{responseId}': async () => ask('DELETE', `/v1/responses/${await response()}`),
@@ -101,7 +107,7 @@ describe('a request that changes something', () => {
     const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, methods]) =>
       Object.keys(methods).flatMap((method) => (method === 'get' ? [] : [`${method.toUpperCase()} ${path}`])),
     );
-    expect(Object.keys(REQUESTS).toSorted()).toEqual(described.toSorted());
+    expect([...Object.keys(REQUESTS), ...UNRECORDED].toSorted()).toEqual(described.toSorted());
     const actor = { principal: 'root', keyId: admin.keyId, address: '127.0.0.1' };
     for (const [operation, request] of Object.entries(REQUESTS)) {
       const entries = await entriesOf(async () => expect((await request()).status, operation).toBeLessThan(300));
@@ -112,12 +118,11 @@ describe('a request that changes something', () => {
   });
 
   it('has an entry for the tools that a client of MCP calls', async () => {
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_script' } };
-    const entries = await entriesOf(() => ask('POST', '/mcp', call));
+    const entries = await entriesOf(() => ask('POST', '/mcp', TOOL_CALL));
     expect(entries).toMatchObject([
       { type: 'mcp_call', tools: ['run_script'], actor: { principal: 'root', keyId: admin.keyId } },
     ]);
-    expect(await entriesOf(() => ask('POST', '/mcp', { ...call, method: 'tools/list' }))).toEqual([]);
+    expect(await entriesOf(() => ask('POST', '/mcp', { ...TOOL_CALL, method: 'tools/list' }))).toEqual([]);
   });
 
   it('names the administrator who made and revoked the key of another principal', async () => {

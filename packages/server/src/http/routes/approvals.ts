@@ -21,7 +21,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'listApprovals',
-      summary: 'Lists approvals, oldest first: the pending ones, or those with the given state.',
+      description: 'Lists approvals, oldest first: the pending ones, or those with the given state.',
       querystring: ListQuerySchema.extend({
         state: z.enum([...APPROVAL_STATES, 'all']).default('pending'),
         threadId: IdSchema.optional(),
@@ -42,7 +42,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'getApproval',
-      summary: 'Shows an approval: the exact call that waits, or the decision about the call.',
+      description: 'Shows an approval: the exact call that waits, or the decision about the call.',
       params: ApprovalParameters,
       response: { 200: ApprovalSchema },
     },
@@ -55,7 +55,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'approve', audit: 'decision' },
     schema: {
       operationId: 'decideApproval',
-      summary: 'Decides an approval. The first decision wins; a later decision gets 409 with the first decision.',
+      description: 'Decides an approval. The first decision wins; a later decision gets 409 with the first decision.',
       params: ApprovalParameters,
       body: DecideBodySchema,
       response: { 200: ApprovalSchema },

@@ -26,7 +26,7 @@ export function auditRoute(instance: FastifyInstance, { audit, streams }: Servic
     config: { scope: 'read', readsMuch: () => true },
     schema: {
       operationId: 'listAudit',
-      summary:
+      description:
         'Lists calls with effects, and requests that changed something, each with its actor, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there may be more entries. "format=jsonl" returns all entries as a file, oldest first.',
       querystring: AuditQuerySchema,
       response: { 200: pageSchema(AuditEntrySchema) },

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import type { Service } from '../service.js';
 import { sendFrames } from '../sse.js';
 import { ChangedLists } from '../changed-lists.js';
@@ -15,9 +16,9 @@ export function changesRoute(instance: FastifyInstance, service: Service): void 
     config: { scope: 'read' },
     schema: {
       operationId: 'streamChanges',
-      summary:
+      description:
         'Streams a server-sent event "changed" at the start, and after each change of your newest threads or of their approvals. Read the lists again after each event.',
-      produces: ['text/event-stream'],
+      answers: { 200: { 'text/event-stream': z.strictObject({}) } },
     },
     handler: async ({ caller }, reply) => {
       const { streams, metrics, limits } = service;

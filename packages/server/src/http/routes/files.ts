@@ -27,7 +27,7 @@ function listRoute(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'listFiles',
-      summary: 'Lists the files of a thread by key, each with its newest version.',
+      description: 'Lists the files of a thread by key, each with its newest version.',
       params: FilesParameters,
       querystring: ListQuerySchema.extend({ prefix: z.string().max(256).optional() }),
       response: { 200: pageSchema(FileSchema) },
@@ -47,7 +47,7 @@ function versionsRoute(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'listFileVersions',
-      summary: 'Lists the stored versions of a file, the newest first.',
+      description: 'Lists the stored versions of a file, the newest first.',
       params: FileParameters,
       response: { 200: z.object({ data: z.array(FileSchema) }) },
     },
@@ -68,10 +68,10 @@ function textRoute(app: Routes, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'downloadFile',
-      summary: 'The text of a file, as a download.',
+      description: 'The text of a file, as a download.',
       params: FileParameters,
       querystring: z.object({ version: z.coerce.number().int().min(1).optional() }),
-      produces: ['text/plain'],
+      answers: { 200: { 'text/plain': z.string() } },
     },
     handler: async (request, reply) => {
       const { threadId } = await ownThread(service, request);
@@ -99,8 +99,9 @@ function deleteRoute(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'file_deleted' },
     schema: {
       operationId: 'deleteFile',
-      summary: 'Deletes a file with all its versions.',
+      description: 'Deletes a file with all its versions.',
       params: FileParameters,
+      answers: { 204: {} },
     },
     handler: async (request, reply) => {
       const { threadId } = await ownThread(service, request);

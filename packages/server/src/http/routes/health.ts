@@ -14,7 +14,7 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
     config: { scope: 'public' },
     schema: {
       operationId: 'health',
-      summary: 'The process answers.',
+      description: 'The process answers.',
       response: { 200: z.object({ status: z.literal('ok') }) },
     },
     handler: () => ({ status: 'ok' as const }),
@@ -26,7 +26,7 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
     config: { scope: 'public' },
     schema: {
       operationId: 'readiness',
-      summary:
+      description:
         'The server accepts requests: its stores and its log can be written, and it is not stopping. Lists what an operator should see to.',
       response: { 200: z.object({ status: z.literal('ready'), warnings: z.array(z.string()) }) },
     },

@@ -3,10 +3,14 @@ import type { ImagePart, OutputItem, Run } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { storedEvents } from '@toolscript/service';
+import { z } from 'zod';
 import { notFoundProblem, ProblemError } from '../problems.js';
 import { IdSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { ownRun, RunParameters } from './runs.js';
+
+const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+const ImageBytesSchema = z.string().meta({ format: 'binary' });
 
 const ImageParameters = RunParameters.extend({ sha256: IdSchema });
 
@@ -20,9 +24,9 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'getImage',
-      summary: 'The bytes of an image that a result of the run names by its SHA-256.',
+      description: 'The bytes of an image that a result of the run names by its SHA-256.',
       params: ImageParameters,
-      produces: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+      answers: { 200: Object.fromEntries(IMAGE_TYPES.map((type) => [type, ImageBytesSchema])) },
     },
     handler: async (request, reply) => {
       const run = await ownRun(service, request);

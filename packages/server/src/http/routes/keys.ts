@@ -21,7 +21,7 @@ export function keyRoutes(
     config: { scope: 'admin' },
     schema: {
       operationId: 'listKeys',
-      summary: 'Lists the API keys, oldest first, without their tokens.',
+      description: 'Lists the API keys, oldest first, without their tokens.',
       response: { 200: pageSchema(ApiKeySchema) },
     },
     handler: async () => ({ data: (await changeableKeys(keys).list()).map(keyView) }),
@@ -33,7 +33,7 @@ export function keyRoutes(
     config: { scope: 'admin', audit: 'key_added' },
     schema: {
       operationId: 'addKey',
-      summary: 'Creates an API key. Only this response contains the token of the key.',
+      description: 'Creates an API key. Only this response contains the token of the key.',
       body: NewKeyBodySchema,
       response: { 201: NewApiKeySchema },
     },
@@ -54,8 +54,10 @@ export function keyRoutes(
     config: { scope: 'admin', audit: 'key_revoked' },
     schema: {
       operationId: 'revokeKey',
-      summary: 'Revokes an API key. The server then ends the streams of the key and refuses further requests with it.',
+      description:
+        'Revokes an API key. The server then ends the streams of the key and refuses further requests with it.',
       params: z.object({ keyId: IdSchema }),
+      answers: { 204: {} },
     },
     handler: async (request, reply) => {
       const { keyId } = request.params;

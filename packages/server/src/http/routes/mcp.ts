@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Caller } from '../../access/index.js';
 import type { Service } from '../service.js';
 
@@ -21,8 +22,22 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-/** Methods of Streamable HTTP: for messages, for a stream of notifications, and for the end of a session. */
-const METHODS = ['POST', 'GET', 'DELETE'];
+const MessageSchema = z.looseObject({ jsonrpc: z.literal('2.0') });
+
+/** The methods of Streamable HTTP. */
+const METHODS = {
+  POST: {
+    operationId: 'sendMcpMessage',
+    description: 'Sends messages of the Model Context Protocol. 202: the messages contain no request.',
+    answers: { 200: { 'application/json': MessageSchema, 'text/event-stream': MessageSchema }, 202: {} },
+  },
+  GET: {
+    operationId: 'streamMcpMessages',
+    description: 'Streams the notifications and requests of the server in a session.',
+    answers: { 200: { 'text/event-stream': MessageSchema } },
+  },
+  DELETE: { operationId: 'endMcpSession', description: 'Ends a session.', answers: { 200: {} } },
+};
 
 /** Maximum number of tools that the audit entry of one request names. */
 const MAX_NAMED = 20;
@@ -36,21 +51,17 @@ export function mcpRoute(
   endpoint: McpEndpoint,
   { streams, requestAudit }: Pick<Service, 'streams'> & Partial<Pick<Service, 'requestAudit'>>,
 ): void {
-  app.route({
-    method: METHODS,
-    url: '/mcp',
-    config: { scope: 'read' },
-    schema: { hide: true },
-    handler: (request, reply) => {
-      const { caller, body } = request;
-      // defence: mcp-streams-are-registered
-      const signal = streams.addResponse(caller, reply);
-      const tools = calledTools(body);
-      if (tools.length > 0) requestAudit?.note(request, { type: 'mcp_call', tools });
-      const onSession = (end: () => void) => streams.addSession(caller, end);
-      return endpoint.fetch(webRequest(request, signal), { caller, body, onSession });
-    },
-  });
+  const handler = (request: FastifyRequest, reply: FastifyReply) => {
+    const { caller, body } = request;
+    // defence: mcp-streams-are-registered
+    const signal = streams.addResponse(caller, reply);
+    const tools = calledTools(body);
+    if (tools.length > 0) requestAudit?.note(request, { type: 'mcp_call', tools });
+    const onSession = (end: () => void) => streams.addSession(caller, end);
+    return endpoint.fetch(webRequest(request, signal), { caller, body, onSession });
+  };
+  for (const [method, schema] of Object.entries(METHODS))
+    app.route({ method, url: '/mcp', config: { scope: 'read' }, schema, handler });
   app.addHook('preClose', () => endpoint.close());
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { ServiceMetrics } from '../../observability/index.js';
 
 /** The route that Prometheus reads. The metrics cover all principals together, and contain no text of users. */
@@ -9,8 +10,8 @@ export function metricsRoute(app: FastifyInstance, metrics: ServiceMetrics): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'metrics',
-      summary: 'Shows the metrics of this process and its database, in the text format of Prometheus.',
-      produces: ['text/plain'],
+      description: 'Shows the metrics of this process and its database, in the text format of Prometheus.',
+      answers: { 200: { 'text/plain': z.string() } },
     },
     handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
   });

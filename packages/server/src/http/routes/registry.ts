@@ -14,7 +14,7 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
     method: 'GET',
     url: '/api/v2/agents',
     config: { scope: 'read' },
-    schema: { operationId: 'listAgents', summary: 'Lists the agents.', response: { 200: pageSchema(AgentSchema) } },
+    schema: { operationId: 'listAgents', description: 'Lists the agents.', response: { 200: pageSchema(AgentSchema) } },
     handler: async () => {
       const [agents, byDefault] = await Promise.all([service.agents.list(), service.agents.find()]);
       return { data: agents.map((agent) => agentView(agent, agent.config.slug === byDefault?.config.slug)) };
@@ -27,7 +27,7 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'listTools',
-      summary: 'Lists the tools of an agent. Default: those of the default agent.',
+      description: 'Lists the tools of an agent. Default: those of the default agent.',
       querystring: z.object({ agentId: z.string().max(64).optional() }),
       response: { 200: pageSchema(ToolSchema) },
     },

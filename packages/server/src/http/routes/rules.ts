@@ -15,7 +15,7 @@ export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | u
     config: { scope: 'admin' },
     schema: {
       operationId: 'listRules',
-      summary: 'Lists the remembered approvals of the workspace. Calls that they cover need no further approval.',
+      description: 'Lists the remembered approvals of the workspace. Calls that they cover need no further approval.',
       response: { 200: pageSchema(RuleSchema) },
     },
     handler: async () => ({ data: [...((await rules?.list()) ?? [])] }),
@@ -27,8 +27,9 @@ export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | u
     config: { scope: 'admin', audit: 'rule_deleted' },
     schema: {
       operationId: 'deleteRule',
-      summary: 'Deletes a remembered approval. Runs that begin or resume afterwards ask again.',
+      description: 'Deletes a remembered approval. Runs that begin or resume afterwards ask again.',
       params: z.object({ ruleId: IdSchema }),
+      answers: { 204: {} },
     },
     handler: async ({ params: { ruleId } }, reply) => {
       if ((await rules?.delete(ruleId)) !== true) throw notFoundProblem('rule', ruleId);

@@ -21,7 +21,7 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'getRun',
-      summary: 'Shows a run.',
+      description: 'Shows a run.',
       params: RunParameters,
       response: { 200: RunSchema },
     },
@@ -34,7 +34,7 @@ export function runRoutes(instance: FastifyInstance, service: Service): void {
     config: { scope: 'run', audit: 'run_cancelled' },
     schema: {
       operationId: 'cancelRun',
-      summary: 'Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged.',
+      description: 'Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged.',
       params: RunParameters,
       response: { 202: RunSchema },
     },
@@ -61,7 +61,7 @@ function stuckRunRoutes(instance: FastifyInstance, service: Service): void {
     config: { scope: 'admin' },
     schema: {
       operationId: 'listStuckRuns',
-      summary: 'Lists the runs of all principals that do not continue until an operator acts, oldest first.',
+      description: 'Lists the runs of all principals that do not continue until an operator acts, oldest first.',
       querystring: ListQuerySchema,
       response: { 200: pageSchema(StuckRunSchema) },
     },
@@ -83,7 +83,7 @@ function stuckRunRoutes(instance: FastifyInstance, service: Service): void {
     config: { scope: 'admin', audit: 'run_resumed' },
     schema: {
       operationId: 'resumeRun',
-      summary: 'Queues a run of any principal that was parked after too many interruptions.',
+      description: 'Queues a run of any principal that was parked after too many interruptions.',
       params: RunParameters,
       response: { 202: RunSchema },
     },

@@ -23,7 +23,7 @@ export function scriptRoutes(instance: FastifyInstance, service: Service): void 
     config: { scope: 'read' },
     schema: {
       operationId: 'getScript',
-      summary:
+      description:
         'Shows the outcome of a script. "waitMs" is the maximum time to wait for the end of a script that runs. If it runs longer, the status is "running".',
       params: ScriptParameters,
       querystring: z.object({ waitMs: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0) }),
@@ -44,7 +44,7 @@ export function scriptRoutes(instance: FastifyInstance, service: Service): void 
     config: { scope: 'run', audit: 'script_cancelled' },
     schema: {
       operationId: 'cancelScript',
-      summary: 'Cancels a script, and answers its end. A script that has ended stays unchanged.',
+      description: 'Cancels a script, and answers its end. A script that has ended stays unchanged.',
       params: ScriptParameters,
       response: { 200: OutcomeSchema },
     },

@@ -1,5 +1,5 @@
 import { isFinalRunState } from '@toolscript/core/internal';
-import type { Run } from '@toolscript/core/protocol';
+import { StreamEventSchema, type Run } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -20,12 +20,12 @@ export function streamRoute(instance: FastifyInstance, service: Service): void {
     config: { scope: 'read' },
     schema: {
       operationId: 'streamRun',
-      summary:
+      description:
         'Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and has no more events.',
       params: RunParameters,
       querystring: z.object({ from: z.coerce.number().int().min(0).optional() }),
       headers: z.object({ 'last-event-id': z.string().max(20).optional() }),
-      produces: ['text/event-stream'],
+      answers: { 200: { 'text/event-stream': StreamEventSchema }, 204: {} },
     },
     handler: async (request, reply) => {
       const run = await ownRun(service, request);

@@ -26,7 +26,7 @@ export function submitRoute(instance: FastifyInstance, service: Service): void {
     config: { scope: 'run', audit: 'run_submitted' },
     schema: {
       operationId: 'submit',
-      summary: 'Starts a run: sends the prompt to an agent, in a new thread or in one of yours.',
+      description: 'Starts a run: sends the prompt to an agent, in a new thread or in one of yours.',
       body: SubmitBodySchema,
       headers: z.object({ 'idempotency-key': z.string().min(1).max(256).optional() }),
       response: { 202: SubmittedSchema },

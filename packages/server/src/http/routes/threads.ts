@@ -35,7 +35,7 @@ function readingRoutes(app: Routes, service: Service): void {
     config: { scope: 'read', readsMuch: ({ query }) => (query as { text?: string }).text !== undefined },
     schema: {
       operationId: 'listThreads',
-      summary: 'Lists your threads, the most recently changed one first.',
+      description: 'Lists your threads, the most recently changed one first.',
       querystring: ListQuerySchema.extend({ text: z.string().max(1000).optional() }),
       response: { 200: pageSchema(ThreadSummarySchema) },
     },
@@ -52,7 +52,7 @@ function readingRoutes(app: Routes, service: Service): void {
     config: { scope: 'read', readsMuch: () => true },
     schema: {
       operationId: 'getThread',
-      summary: 'Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls.',
+      description: 'Shows a thread: its runs and its items. "operations=full" adds the arguments and results of calls.',
       params: ThreadParameters,
       querystring: z.object({ operations: z.enum(['summary', 'full']).default('summary') }),
       response: { 200: ThreadSchema },
@@ -77,7 +77,7 @@ function changingRoutes(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'thread_renamed' },
     schema: {
       operationId: 'renameThread',
-      summary: 'Renames a thread.',
+      description: 'Renames a thread.',
       params: ThreadParameters,
       body: z.strictObject({ title: z.string().max(1000) }),
       response: { 200: ThreadSummarySchema },
@@ -96,8 +96,9 @@ function changingRoutes(app: Routes, service: Service): void {
     config: { scope: 'run', audit: 'thread_deleted' },
     schema: {
       operationId: 'deleteThread',
-      summary: 'Deletes a thread with everything in it. Its active runs are stopped.',
+      description: 'Deletes a thread with everything in it. Its active runs are stopped.',
       params: ThreadParameters,
+      answers: { 204: {} },
     },
     handler: async (request, reply) => {
       const { threadId } = await ownThread(service, request);

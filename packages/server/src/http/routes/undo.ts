@@ -20,7 +20,7 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
     config: { scope: 'read' },
     schema: {
       operationId: 'previewUndo',
-      summary: 'Shows what an undo of the script would change, and what it would not. Changes nothing.',
+      description: 'Shows what an undo of the script would change, and what it would not. Changes nothing.',
       params: ScriptParameters,
       querystring: z.object({ direction: DirectionSchema }),
       response: { 200: UndoReportSchema },
@@ -38,7 +38,7 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
     config: { scope: 'approve', audit: 'undo' },
     schema: {
       operationId: 'undoScript',
-      summary:
+      description:
         'Undoes the file changes of a script, all or none, and then the calls that their tools can undo. If the server refuses the undo, the status is 409, and "undo" contains the reasons.',
       params: ScriptParameters,
       body: z.strictObject({ direction: DirectionSchema, planId: z.string().max(64).optional() }),

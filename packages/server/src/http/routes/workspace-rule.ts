@@ -18,7 +18,7 @@ export function workspaceRuleRoute(instance: FastifyInstance, service: Service):
     config: { scope: 'read' },
     schema: {
       operationId: 'suggestRule',
-      summary:
+      description:
         'Shows the rule that "remember": "workspace" would store. The response has no "covers" if no rule is possible.',
       params: ApprovalParameters,
       response: { 200: z.object({ covers: z.string().optional() }) },
