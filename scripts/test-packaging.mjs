@@ -1,10 +1,11 @@
 // `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
 // folder, builds one program with each bundler, runs the output, and prints one row for each case. It needs the npm
-// registry and takes some minutes. `--short` builds with esbuild and Vite only; NAME is a part of a case's name, or
+// registry and takes some minutes. `--short` builds with esbuild and Vite only, and leaves out Mastra and the templates; NAME is a part of a case's name, or
 // `packages` or `templates`.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { aiSdkProgram, PAID } from './packaging/ai-sdk-case.mjs';
 import { FULL, SHORT } from './packaging/bundle-cases.mjs';
 import { mastraExample, mastraRefusal } from './packaging/mastra-case.mjs';
 import { engineRefusal, missingEngine } from './packaging/engine-case.mjs';
@@ -32,6 +33,8 @@ try {
   const cases = (isShort ? SHORT : FULL).filter(({ name }) => name.includes(only));
   for (const one of cases) await tryBundler(one, projectFor(one.project ?? 'bundlers', cases, core));
   if ('engine'.includes(only)) await tryEngine(projectFor('bundlers', cases, core), '@toolscript/isolated-vm');
+  if ('AI SDK 7'.includes(only))
+    await row('AI SDK 7', 'compiles and runs', PAID, () => aiSdkProgram(join(folder, 'ai-sdk-7'), core));
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
   if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
   if (!isShort && (only === '' || only === 'templates')) await tryTemplates(packed);

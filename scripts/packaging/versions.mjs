@@ -2,6 +2,7 @@
 export const VERSIONS = {
   '@arethetypeswrong/cli': '0.18.5',
   '@mastra/core': '1.71.0',
+  ai: '7.0.173',
   bun: '1.4.5',
   esbuild: '0.28.2',
   next: '16.4.6',

@@ -1,7 +1,8 @@
 import type { Harness } from '../harness/index.js';
-import { ToolCallError, type ApprovalCallback, type PlannedCall } from '../protocol/index.js';
+import { ToolCallError, type ApprovalCallback, type Decision, type PlannedCall } from '../protocol/index.js';
 import { writtenNames } from '../text/identifier-name.js';
-import type { OuterCall, ReadTool } from './sdk-tools.js';
+import type { ReadTool } from './sdk-tools.js';
+import type { OuterCall } from './tool-approval.js';
 
 /**
  * Returns true if the script names a call that needs the approval of a user. A script that cannot run, because it does
@@ -22,23 +23,30 @@ export async function needsUser(
 }
 
 async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, call: OuterCall): Promise<boolean> {
-  const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
-  if (asksUser === undefined) return false;
+  const judge = tools.find(({ tool }) => names(planned, tool.name))?.judge;
+  if (judge === undefined) return false;
   if (planned.input === undefined) return true;
-  // If the predicate throws, the user decides, as for a single call.
-  return asksUser(planned.input, call).catch(() => true);
+  // If the judge throws, the user decides, as for a single call.
+  return judge(planned.input, call).then(
+    (verdict) => verdict === 'ask',
+    () => true,
+  );
 }
 
 /**
- * Decides about the calls of a script. The messages contain the user's decision about the whole script. The decision
- * covers only the tools that the script names, because the user has seen only those.
+ * Decides about the calls of a script that need approval. The messages contain the user's decision about the whole
+ * script. The decision covers only the tools that the script names, because the user has seen only those.
  */
-export function decideByMessages(call: OuterCall): ApprovalCallback {
-  return ({ tool, plan }) => {
-    if (plan.some((planned) => names(planned, tool)) && isApproved(call)) return 'approve';
+export function decideByMessages(tools: readonly ReadTool[], call: OuterCall): ApprovalCallback {
+  return async ({ tool: name, plan, input }): Promise<Decision> => {
+    const judge = tools.find(({ tool }) => tool.name === name)?.judge;
+    const verdict = await judge?.(input, call).catch(() => 'ask' as const);
+    // defence: denied-by-the-program
+    if (typeof verdict === 'object') throw new ToolCallError('ApprovalDeniedError', verdict.denied);
+    if (plan.some((planned) => names(planned, name)) && isApproved(call)) return 'approve';
     throw new ToolCallError(
       'ApprovalDeniedError',
-      `no user has approved it; write tools.${writtenNames(tool)[0]}(…) in the script, so that the user is asked before the script runs`,
+      `no user has approved it; write tools.${writtenNames(name)[0]}(…) in the script, so that the user is asked before the script runs`,
     );
   };
 }

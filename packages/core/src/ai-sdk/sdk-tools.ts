@@ -1,36 +1,65 @@
 import { asSchema, type FlexibleSchema, type ToolSet } from 'ai';
-import { ToolCallError, ToolscriptUsageError, type Tool, type ToolCallContext } from '../protocol/index.js';
+import {
+  ToolCallError,
+  ToolscriptUsageError,
+  type JsonObject,
+  type Tool,
+  type ToolCallContext,
+} from '../protocol/index.js';
 import { defineTool } from '../tools/index.js';
-
-/** The options of the script tool's call. The script's own calls pass these options on to the called tools. */
-export interface OuterCall {
-  readonly toolCallId: string;
-  readonly messages: readonly unknown[];
-}
+import { toolJudge, type Judge, type OuterCall, type ScriptToolApproval } from './tool-approval.js';
 
 type SdkTool = ToolSet[string];
 type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
 
-/** Returns whether a user must approve a call with this input, as `needsApproval` of the tool decides. */
-type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
-
 export interface ReadTool {
   readonly tool: Tool;
-  /** Decides whether a user must approve a call; undefined if no call needs approval. */
-  readonly asksUser: AsksUser | undefined;
+  /** Decides about a call; undefined if no call needs approval. */
+  readonly judge: Judge | undefined;
 }
 
-export function readTools(tools: ToolSet): Promise<ReadTool[]> {
-  return Promise.all(Object.entries(tools).map(([name, tool]) => readTool(name, tool)));
+interface JsonSchemas {
+  readonly inputSchema: JsonObject;
+  readonly outputSchema: JsonObject | undefined;
 }
 
-async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
+/** Reads tools whose JSON Schemas may be promises. */
+export function readTools(tools: ToolSet, toolApproval: ScriptToolApproval | undefined): Promise<ReadTool[]> {
+  return Promise.all(
+    Object.entries(tools).map(async ([name, tool]) => {
+      const [input, output] = jsonSchemas(tool);
+      const schemas = { inputSchema: (await input)!, outputSchema: await output };
+      return readTool(name, tool, schemas, toolJudge(tools, name, toolApproval));
+    }),
+  );
+}
+
+/** Reads tools at once. Throws a `ToolscriptUsageError` for a JSON Schema that is a promise. */
+export function readToolsAtOnce(tools: ToolSet, toolApproval: ScriptToolApproval | undefined): ReadTool[] {
+  return Object.entries(tools).map(([name, tool]) => {
+    const [inputSchema, outputSchema] = jsonSchemas(tool);
+    if (isPromise(inputSchema) || isPromise(outputSchema))
+      throw new ToolscriptUsageError('SDK_SCHEMA_IS_A_PROMISE', { name });
+    return readTool(name, tool, { inputSchema: inputSchema!, outputSchema }, toolJudge(tools, name, toolApproval));
+  });
+}
+
+/** The JSON Schemas of the input and of the output, which may be undefined. */
+function jsonSchemas(tool: SdkTool): (JsonObject | PromiseLike<JsonObject> | undefined)[] {
+  const { outputSchema } = tool as { outputSchema?: FlexibleSchema | undefined };
+  return [tool.inputSchema as FlexibleSchema, outputSchema].map((schema) =>
+    schema === undefined ? undefined : (asSchema(schema).jsonSchema as JsonObject | PromiseLike<JsonObject>),
+  );
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | undefined)?.then === 'function';
+}
+
+function readTool(name: string, sdkTool: SdkTool, schemas: JsonSchemas, judge: Judge | undefined): ReadTool {
   const { execute, description } = sdkTool;
   if (typeof execute !== 'function') throw new ToolscriptUsageError('SDK_TOOL_WITHOUT_EXECUTE', { name });
   const input = asSchema(sdkTool.inputSchema as FlexibleSchema);
-  const output = (sdkTool as { outputSchema?: FlexibleSchema | undefined }).outputSchema;
-  const outputSchema = output === undefined ? undefined : await asSchema(output).jsonSchema;
-  const asksUser = asker(sdkTool);
   const read = async (value: unknown): Promise<unknown> => {
     const validated = await input.validate?.(value);
     if (validated === undefined) return value;
@@ -40,21 +69,16 @@ async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
   const tool = defineTool({
     name,
     description: typeof description === 'string' ? description : name,
-    inputSchema: await input.jsonSchema,
-    ...(outputSchema === undefined ? {} : { outputSchema }),
-    approval: asksUser === undefined ? 'never' : async (value, { app }) => asksUser(value, app as OuterCall),
+    inputSchema: schemas.inputSchema,
+    ...(schemas.outputSchema === undefined ? {} : { outputSchema: schemas.outputSchema }),
+    approval:
+      judge === undefined ? 'never' : async (value, { app }) => (await judge(value, app as OuterCall)) !== 'free',
     execute: async (value, context) =>
       lastResult(
         await (execute as (input: unknown, options: Options) => unknown)(await read(value), sdkOptions(context)),
       ),
   });
-  return { tool, asksUser };
-}
-
-function asker({ needsApproval }: SdkTool): AsksUser | undefined {
-  if (needsApproval === undefined || needsApproval === false) return undefined;
-  if (needsApproval === true) return () => Promise.resolve(true);
-  return async (input, call) => needsApproval(input as never, call as never);
+  return { tool, judge };
 }
 
 /** Returns the options that the AI SDK passed to the script tool, with the signal of this call. */

@@ -54,6 +54,9 @@ export const USAGE_ERRORS = {
   PACK_CYCLE: 'The packs extend each other in a cycle: <packs>. Remove one "extends" of the cycle.',
   SDK_TOOL_WITHOUT_EXECUTE:
     'The tool "<name>" has no execute, so a script cannot call it. Pass the tool to the AI SDK in addition to the script tool.',
+  SDK_SCHEMA_IS_A_PROMISE:
+    'The tool "<name>" has a JSON Schema that is a promise. Pass the tool to createScriptTool, or await its schema before.',
+  SDK_TWO_APPROVALS: 'Both "approvals" and "toolApproval" decide about calls; give one of them.',
   FUNCTION_NAME_TAKEN: `The name of the client's function <name> is taken. Give the function another name.`,
 
   // Schemas

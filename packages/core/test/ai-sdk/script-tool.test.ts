@@ -12,7 +12,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { type as arktype } from 'arktype';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createScriptTool, type ScriptToolOptions } from '@toolscript/core/ai-sdk';
+import { createScriptCaller, createScriptTool, type ScriptToolOptions } from '@toolscript/core/ai-sdk';
 
 type Generated = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
 
@@ -283,5 +283,115 @@ describe('needsApproval', () => {
     expect(requests).toEqual([]);
     expect(asked).toEqual(['pay-out']);
     expect(paid).toEqual([5]);
+  });
+});
+
+describe('toolApproval', () => {
+  const paid: number[] = [];
+  afterEach(() => void paid.splice(0));
+  const pay = tool({
+    inputSchema: z.object({ euros: z.number() }),
+    needsApproval: true,
+    execute: ({ euros }) => {
+      paid.push(euros);
+      return 'paid';
+    },
+  });
+  const code = 'return tools.pay({ euros: 5 })';
+
+  it('asks for a call of a script as for a call of the model, and an approval lets it run', async () => {
+    const free = { ...pay, needsApproval: false };
+    const { requests, answer } = await converse({ pay: free }, code, { toolApproval: { pay: 'user-approval' } });
+    expect(requests).toHaveLength(1);
+    expect(paid).toEqual([]);
+    await answer(true);
+    expect(paid).toEqual([5]);
+  });
+
+  it('wins over needsApproval of the tool', async () => {
+    const { requests } = await converse({ pay }, code, { toolApproval: { pay: 'approved' } });
+    expect(requests).toEqual([]);
+    expect(paid).toEqual([5]);
+  });
+
+  it('leaves the decision to needsApproval where it has no entry', async () => {
+    const toolApproval = { constructor: 'approved' as const };
+    expect((await converse({ pay }, code, { toolApproval })).requests).toHaveLength(1);
+  });
+
+  it('denies a call with its reason, and asks nobody', async () => {
+    const toolApproval = { pay: { type: 'denied' as const, reason: 'not on Sundays' } };
+    const { requests, model } = await converse({ pay }, code, { toolApproval });
+    expect(requests).toEqual([]);
+    expect(reportOf(model)).toContain('not on Sundays');
+    expect(paid).toEqual([]);
+  });
+
+  it('denies a call in a script that a user has approved for another call', async () => {
+    const toolApproval = { pay: 'user-approval' as const, drop: 'denied' as const };
+    const drop = tool({ inputSchema: z.object({}), execute: () => void paid.push(-1) });
+    const both = 'await tools.pay({ euros: 5 }); await tools.drop({})';
+    const { requests, answer } = await converse({ pay, drop }, both, { toolApproval });
+    expect(requests).toHaveLength(1);
+    await answer(true);
+    expect(paid).toEqual([5]);
+  });
+
+  it('as a function reads the arguments of the call, and the id of the script', async () => {
+    const seen: unknown[] = [];
+    const toolApproval = {
+      pay: (input: { euros: number }, { toolCallId }: { toolCallId: string }) => {
+        seen.push([input, toolCallId]);
+        return input.euros > 10 ? ('user-approval' as const) : undefined;
+      },
+    };
+    expect((await converse({ pay }, code, { toolApproval })).requests).toEqual([]);
+    expect(seen[0]).toEqual([{ euros: 5 }, 'call_1']);
+    expect((await converse({ pay }, 'return tools.pay({ euros: 50 })', { toolApproval })).requests).toHaveLength(1);
+  });
+
+  it('as one function for all tools reads the whole call', async () => {
+    const toolApproval = ({ toolCall }: { toolCall: { toolName: string; input: unknown } }) =>
+      toolCall.toolName === 'pay' ? ({ type: 'user-approval' } as const) : undefined;
+    expect((await converse({ pay }, code, { toolApproval })).requests).toHaveLength(1);
+  });
+
+  it('cannot be combined with "approvals"', async () => {
+    await expect(createScriptTool({ pay }, { toolApproval: {}, approvals: 'auto' })).rejects.toMatchObject({
+      code: 'SDK_TWO_APPROVALS',
+    });
+  });
+});
+
+describe('a script tool for experimental_toolCallers', () => {
+  const twice = tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => 2 * n });
+  const thrice = tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => 3 * n });
+  const call = { toolCallId: 'call_1', messages: [] };
+
+  it('calls the tools to which it is bound, and unbound those with which it was created', async () => {
+    const made = createScriptCaller({ twice });
+    open.push(made);
+    const { bind } = made.tool.experimental_toolCaller;
+    const bound = bind({ twice, thrice });
+    expect(bound.description).toContain('thrice');
+    expect(made.tool.description).not.toContain('thrice');
+    expect(await bound.execute({ code: 'return tools.thrice({ n: 2 })' }, call)).toContain('6');
+    expect(await made.tool.execute({ code: 'return tools.twice({ n: 2 })' }, call)).toContain('4');
+    expect(await made.tool.execute({ code: 'return tools.thrice({ n: 2 })' }, call)).toContain('ts2339');
+    expect(bind({ thrice, twice })).toBe(bound);
+  });
+
+  it('still runs a script of a step whose tools were bound long ago', async () => {
+    const made = createScriptCaller({});
+    open.push(made);
+    const { bind } = made.tool.experimental_toolCaller;
+    const first = bind({ twice });
+    for (let step = 0; step < 10; step += 1) bind({ twice: { ...twice } });
+    expect(await first.execute({ code: 'return tools.twice({ n: 4 })' }, call)).toContain('8');
+  });
+
+  it('refuses a tool whose JSON Schema is a promise', () => {
+    const late = tool({ inputSchema: jsonSchema(Promise.resolve({ type: 'object' })), execute: () => 1 });
+    expect(() => createScriptCaller({ late })).toThrow('"late" has a JSON Schema that is a promise');
   });
 });
