@@ -11,6 +11,7 @@ import { ownService } from '../protocol/model-services.js';
 import { newId, sha256 } from '../text/crypto.js';
 import { AnswerWriter, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
 import { messagesRequest, type MessagesSettings } from './anthropic-messages/encode.js';
+import { isThought } from './conversation.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { missingSignature, requiresReasoning } from './openai-chat/servers.js';
@@ -27,6 +28,7 @@ import {
   retryPolicy,
   delayBeforeRetry,
   refusedMember,
+  refusesReasoning,
   type RequestFailure,
   type RetryOptions,
   type RetryPolicy,
@@ -192,6 +194,8 @@ class ModelLine {
   #redact: Redact;
   /** The optional members of the body that the service has refused. */
   readonly #refused = new Set<string>();
+  /** The ids of the items of reasoning that the service could not verify. */
+  readonly #unverified = new Set<string>();
 
   constructor(api: ProviderApi, options: ProviderOptions) {
     const format = FORMATS[api];
@@ -214,16 +218,18 @@ class ModelLine {
     { signal, answerId = newId('ans'), headers, continues }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
     if (continues !== undefined) return yield* this.#continue(continues.responseId, { signal, answerId, headers });
-    const { body, container, origin } = await this.#encode(request);
+    let { body, container, origin } = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
       const sent = Object.fromEntries(Object.entries(body).filter(([name]) => !this.#refused.has(name)));
-      const sending: Sending = { limits, signal, headers };
+      const { conversation } = request;
+      const sending: Sending = { limits, signal, headers, conversation };
       const answered = await this.#attempt({ url: this.#url, body: bodyText(sent) }, sending);
       const posted = container === undefined ? answered : withContainerFailure(answered);
       const failure =
         this.#noteRefusal(posted, sent) ?? (yield* this.#emit(posted, { answerId, retries, origin, ...sending }));
       if (failure === undefined) return;
+      if (failure.changesRequest === true) ({ body, container, origin } = await this.#encode(request));
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
       if (signal?.aborted === true) return yield* this.#writeCancellation(answerId);
@@ -259,7 +265,8 @@ class ModelLine {
   async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
     const { model, serviceTier, extraBody } = this.#options;
     const asked = { service: this.#service, now: this.#clock.now() };
-    const prompt = await createPrompt(this.#api, model, request, asked);
+    const conversation = request.conversation.filter(({ id }) => !this.#unverified.has(id));
+    const prompt = await createPrompt(this.#api, model, { ...request, conversation }, asked);
     const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
     const placed = { ...(this.#place.body?.(body) ?? body), ...present({ service_tier: serviceTier }) };
     return { body: mergedBody(placed, extraBody), container: prompt.container, origin: this.#origin(prefix) };
@@ -271,6 +278,13 @@ class ModelLine {
     if (posted.type !== 'failure' || member === undefined) return undefined;
     this.#refused.add(member);
     return { failure: posted.failure, delayMs: 0 };
+  }
+
+  /** Notes the reasoning of the conversation, without which the request is sent again. Returns whether there is any. */
+  #leaveOutReasoning(conversation: ModelRequest['conversation'] = []): boolean {
+    const sent = conversation.filter((item) => isThought(item) && !this.#unverified.has(item.id));
+    for (const { id } of sent) this.#unverified.add(id);
+    return sent.length > 0;
   }
 
   #keyRedactor(apiKey: string | undefined): Redact {
@@ -332,7 +346,9 @@ class ModelLine {
     }
   }
 
-  #nextRetry(failure: RequestFailure, { retries, limits }: Attempt): Retry | undefined {
+  #nextRetry(failure: RequestFailure, { retries, limits, conversation }: Attempt): Retry | undefined {
+    if (refusesReasoning(failure) && this.#leaveOutReasoning(conversation))
+      return { failure, delayMs: 0, changesRequest: true };
     const delayMs = delayBeforeRetry(failure, retries, this.#retries, this.#clock);
     return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
   }
@@ -459,6 +475,8 @@ interface Sending {
   readonly limits: AttemptLimits;
   readonly signal: AbortSignal | undefined;
   readonly headers: StreamOptions['headers'];
+  /** The conversation of the request; undefined for a request without one. */
+  readonly conversation?: ModelRequest['conversation'] | undefined;
 }
 
 interface Attempt extends Sending {
@@ -479,6 +497,8 @@ function withContainerFailure(posted: PostResult): PostResult {
 interface Retry {
   readonly failure: RequestFailure;
   readonly delayMs: number;
+  /** True: the request must be encoded again. */
+  readonly changesRequest?: boolean;
 }
 
 type PostedAnswer = Extract<PostResult, { type: 'answer' }>;

@@ -48,7 +48,7 @@ async function checkCut(api: ProviderApi, whole: Buffer, body: Buffer): Promise<
   const [before, after] = await Promise.all([eventsOf(api, whole), eventsOf(api, body)]);
   const status = doneOf(after).status;
   if (status !== 'completed') return;
-  // In Chat, an answer ends with its reason; a server may send more behind it.
+  // In Chat, an answer ends with its reason; a server may send more after it.
   if (api === 'openai-chat' && /"finish_reason": ?"[^"]*"[^\n]*\n*$/u.test(body.toString())) return;
   const [all, some] = [readingOf(api, before), readingOf(api, after)];
   expect({ status, text: some.text, reasoning: some.reasoning, calls: some.calls }).toEqual({
