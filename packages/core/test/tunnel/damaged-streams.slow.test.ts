@@ -8,6 +8,9 @@ import { brokenLaws, doneOf, eventsOf } from '../providers/decoded.js';
 import { readingOf } from '../providers/reading.js';
 import { BETA_TYPES, requestChecks, sdkSchemas } from '../providers/request-schemas.js';
 import { bodyOf, messagesOf } from '../providers/wire-text.js';
+import { OWN_STREAMS } from '../providers/own-streams.js';
+import { recordings } from '../providers/recordings.js';
+import { wholeWithSdk } from '../providers/sdk-oracle.js';
 import { streamsOf } from './conversations.js';
 import { FAMILIES } from './families.js';
 import { replay } from './streams.js';
@@ -59,6 +62,51 @@ async function checkCut(api: ProviderApi, whole: Buffer, body: Buffer): Promise<
   });
 }
 
+type Json = Record<string, unknown>;
+
+/** The list of items, blocks or choices of a whole answer. */
+const LISTS = { 'openai-responses': 'output', 'openai-chat': 'choices', 'anthropic-messages': 'content' } as const;
+const ENDS = { 'openai-responses': 'status', 'openai-chat': 'status', 'anthropic-messages': 'stop_reason' } as const;
+
+const change = fc.record({
+  what: fc.constantFrom('loses an item', 'repeats an item', 'swaps two items', 'has another end', 'has no end'),
+  at: fc.nat(),
+  answer: fc.nat(),
+  family: fc.nat(),
+});
+
+/** Members that the SDKs add to what a service sends. */
+const OF_SDK: readonly string[] = ['parsed', 'parsed_arguments', 'output_parsed', 'output_text'];
+
+/** The streams as the SDKs put them together. */
+async function wholeAnswers(api: ProviderApi): Promise<string[]> {
+  const own = Object.entries(OWN_STREAMS[api]).map(([name, body]) => {
+    return { api, kind: 'stream', name, status: 200, body: Buffer.from(body) } as const;
+  });
+  const read = await Promise.allSettled([...own, ...recordings(api, 'stream')].map(wholeWithSdk));
+  return read.flatMap((one) => {
+    if (one.status === 'rejected') return [];
+    return [JSON.stringify(one.value, (key, value: unknown) => (OF_SDK.includes(key) ? undefined : value))];
+  });
+}
+
+/** A whole answer of another server, or one that a proxy changed. */
+function changed(api: ProviderApi, body: string, { what, at }: { readonly what: string; readonly at: number }): string {
+  const answer = JSON.parse(body) as Json;
+  const given = answer[LISTS[api]];
+  const list = Array.isArray(given) ? (given as unknown[]) : [];
+  const index = list.length === 0 ? 0 : at % list.length;
+  const [one] = list.slice(index, index + 1);
+  const lists: Readonly<Record<string, readonly unknown[]>> = {
+    'loses an item': list.toSpliced(index, 1),
+    'repeats an item': list.toSpliced(index, 0, one),
+    'swaps two items': [...list.toSpliced(index, 1), one],
+  };
+  const end = { 'has another end': 'expired', 'has no end': null }[what];
+  const ends = end === undefined ? {} : { [ENDS[api]]: end };
+  return JSON.stringify({ ...answer, ...ends, ...(list.length === 0 ? {} : { [LISTS[api]]: lists[what] ?? list }) });
+}
+
 describe.each(APIS)('damaged streams of %s', (api) => {
   test('obey the laws of every answer, and leave a thread that no family refuses', { timeout: 3_600_000 }, async () => {
     const world = openWorld();
@@ -69,6 +117,22 @@ describe.each(APIS)('damaged streams of %s', (api) => {
         const { whole, body } = damaged(streams, how);
         expect(brokenLaws(await eventsOf(api, body))).toEqual([]);
         if (how.what === 'cut') await checkCut(api, whole, body);
+        const { refusals } = await replay(families[how.family % families.length]!, body, { world, shapes });
+        expect(refusals.map((refusal) => refusal.slice(0, 1000))).toEqual([]);
+      }),
+      { numRuns: Number(process.env.TOOLSCRIPT_FUZZ_RUNS) || tries(100) },
+    );
+  });
+
+  test('as whole answers too', { timeout: 3_600_000 }, async () => {
+    const whole = await wholeAnswers(api);
+    expect(whole.length).toBeGreaterThan(1);
+    const world = openWorld();
+    const families = FAMILIES.filter((one) => one.api === api);
+    await fc.assert(
+      fc.asyncProperty(change, async (how) => {
+        const body = changed(api, whole[how.answer % whole.length]!, how);
+        expect(brokenLaws(await eventsOf(api, body))).toEqual([]);
         const { refusals } = await replay(families[how.family % families.length]!, body, { world, shapes });
         expect(refusals.map((refusal) => refusal.slice(0, 1000))).toEqual([]);
       }),
