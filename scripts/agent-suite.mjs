@@ -10,14 +10,19 @@ const FILES = [
   'client-functions',
   'compaction',
   'control-laws',
+  'counted-usage',
   'ends',
   'hosted-calls',
   'illegal-calls',
+  'injected-destinations',
   'integration-laws',
+  'one-program',
   'prompt-cache',
   'repeated-scripts',
   'script-nonce',
+  'script-source-deltas',
   'turns',
+  'unrun-calls',
 ].map((name) => `packages/core/test/agent/${name}.test.ts`);
 
 /**

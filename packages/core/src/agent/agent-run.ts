@@ -22,6 +22,7 @@ import { present } from '../protocol/json.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 import type { AgentConfig } from './agent-config.js';
 import { failedEnd, incompleteEnd, type AgentRunEnd, type RunState } from './agent-run-state.js';
+import { ContinuedAnswer } from './continued-answer.js';
 import { ContextWindow } from './context-window.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { FinalOutput, systemMessage } from './final-output.js';
@@ -195,21 +196,32 @@ export class AgentRun {
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     const lost = await this.#recovery.lostScripts(true);
     this.#begin({});
-    const reason = 'The process ended before this item was complete.';
-    const ends = this.#log.items.slice(lastSpokenIndex(this.#log.items)).map(({ id }) => id);
-    const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
-    for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
+    const spoken = this.#log.items.slice(lastSpokenIndex(this.#log.items)).map(({ id }) => id);
+    this.#cancel(run.openItems);
     const adopted = this.#recovery.adopt(lost, run.itemIds);
+    // A lost script may be one of the answer, which would run it again.
+    const continued = lost.length > adopted.size ? undefined : ContinuedAnswer.of(run, this.#log.items);
+    const unfinished = spoken.filter((id) => run.itemIds.has(id) && !run.openItems.includes(id));
+    if (continued === undefined) this.#cancel(unfinished);
     const open = openCalls(this.#log.items).filter(
       ({ id, script_id }) => run.itemIds.has(id) || adopted.has(script_id),
     );
-    const work = this.#newWork({ hasFailed: hasFailedScript(this.#log.items, open[0]?.answer_id) });
+    const isKnown = (name: string) => this.#knowsTool(name);
+    const work = this.#newWork({ hasFailed: hasFailedScript(this.#log.items, open[0]?.answer_id), isKnown });
     for (const call of open) if (work.waiting === undefined) await this.#recovery.recoverCall(work, call, run, how);
     await this.#recovery.recoverLost(
       work,
       lost.filter(({ scriptId }) => !adopted.has(scriptId)),
     );
-    await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
+    const state = continued && (await this.#continueAnswer(continued, work));
+    if (continued !== undefined && state === undefined) this.#cancel(unfinished);
+    const again = { type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting } as const;
+    await this.#go(state ?? again);
+  }
+
+  #cancel(ids: readonly string[]): void {
+    const reason = 'The process ended before this item was complete.';
+    for (const id of ids) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
   }
 
   /**
@@ -296,6 +308,31 @@ export class AgentRun {
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
   }
 
+  /**
+   * Plays the rest of an answer that the service continued after the end of an earlier process. Undefined if the answer
+   * cannot be read to its end: the model is then asked again.
+   */
+  async #continueAnswer(continued: ContinuedAnswer, work: AnswerWork): Promise<RunState | undefined> {
+    const { provider, signal, harness } = this.#settings;
+    if (signal.aborted) return { type: 'done', status: 'cancelled' };
+    harness.assertOpen();
+    const request = this.#account.boundedRequest(this.#request(this.#log.conversation()));
+    if (typeof request === 'string') return incompleteEnd(request);
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const answered = provider.stream(request, { signal: either, ...continued.options });
+    const end = await this.#play(continued.unread(this.#account.arriving(answered)), {
+      request,
+      work,
+      stop: () => stop.abort(),
+      signal: either,
+      emit: (payload) => continued.isNew(payload) && this.#log.emit(payload),
+    });
+    await work.endAnswer((call) => end.status === 'completed' && hasTextAfter(this.#log.items, call));
+    if (end.status === 'failed' || (end.status === 'cancelled' && !signal.aborted)) return undefined;
+    return { type: 'deciding', end, hasResults: continued.hasCalls(this.#log.items), waiting: work.waiting };
+  }
+
   async #play(
     answer: AsyncIterable<EventPayload>,
     {
@@ -306,14 +343,14 @@ export class AgentRun {
       work: AnswerWork;
       stop: () => void;
       signal: AbortSignal;
+      emit?: (payload: EventPayload) => void;
     },
   ): Promise<AnswerEnd> {
-    const { emit } = this.#log;
     const said = new SaidText();
     let head: EventPayload | undefined;
     const player = new AnswerPlayer({
+      emit: this.#log.emit,
       ...playing,
-      emit,
       scriptsInText: this.#scriptsInText,
       stopsAfterScript: this.#settings.agent.afterScript === 'stop',
       detector: () => this.#host.detector(),

@@ -20,7 +20,11 @@ export interface InterruptedRun {
   readonly startedCalls: ReadonlyMap<string, StartedCall>;
   /** The scripts of the calls for which an approval was requested, by `call_id`. */
   readonly requestedCalls: ReadonlyMap<string, string>;
+  /** The answer that the service may have continued without the process. */
+  readonly background: BackgroundAnswer | undefined;
 }
+
+export type BackgroundAnswer = Extract<EventPayload, { type: 'background_answer' }>;
 
 const CLOSED_BY = ['item_done', 'item_cancelled', 'item_error'];
 
@@ -29,8 +33,11 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
   const itemIds = new Set<string>();
   const startedCalls = new Map<string, StartedCall>();
   const requestedCalls = new Map<string, string>();
+  let background: BackgroundAnswer | undefined;
   for (const { payload } of events) {
-    if (payload.type === 'item_start') {
+    if (payload.type === 'background_answer') background = payload;
+    else if (payload.type === 'request_done' || payload.type === 'request_retry') background = undefined;
+    else if (payload.type === 'item_start') {
       open.add(payload.item_id);
       itemIds.add(payload.item_id);
     } else if (CLOSED_BY.includes(payload.type)) open.delete((payload as { item_id: string }).item_id);
@@ -39,7 +46,7 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
     else if (payload.type === 'approval_requested' && payload.approval.script_id !== undefined)
       requestedCalls.set(payload.approval.call_id, payload.approval.script_id);
   }
-  return { openItems: [...open], itemIds, startedCalls, requestedCalls };
+  return { openItems: [...open], itemIds, startedCalls, requestedCalls, background };
 }
 
 /** The ids of the scripts that the events of a run and of its sub-agents name. */

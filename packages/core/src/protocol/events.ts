@@ -131,6 +131,15 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** The model that gets the request in place of the one that failed. */
     model: z.string().optional(),
   }),
+  /** The service continues this answer even if its reader is gone, so that a later process can read it. */
+  z.looseObject({
+    type: z.literal('background_answer'),
+    answer_id: z.string(),
+    /** The service's own id of the answer. */
+    response_id: z.string(),
+    /** The model that answers. */
+    model: z.string(),
+  }),
   /** A sub-agent starts. Its run is part of this run, and its events follow as `agent_event`. */
   z.looseObject({
     type: z.literal('agent_start'),

@@ -76,8 +76,16 @@ export interface ModelFamily {
 }
 
 const read = '2026-11-28';
+const reread = '2026-11-29';
 const OPENAI = 'https://developers.openai.com/api/docs';
 const CLAUDE = 'https://platform.claude.com/docs/en';
+/** The table of prices. `cacheWrite`: for 5 minutes. */
+const CLAUDE_PRICES = { source: `${CLAUDE}/about-claude/pricing`, read: reread } as const;
+/** Read from Anthropic's table of prices, with multiples for what a cache reads. */
+const OLDER_CLAUDE_PRICES = {
+  source: 'https://docs.rs/synaps/0.10.2/synaps_cli/pricing/index.html',
+  read: reread,
+} as const;
 const ANTHROPIC_SDK = 'https://www.npmjs.com/package/@anthropic-ai/sdk/v/1.14.0';
 
 const LOW_TO_MAX = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -107,7 +115,7 @@ const RESPONSES_TOOLS = { source: `${OPENAI}/guides/deployment-checklist`, read,
  */
 function openAiPrices(prices: TokenPrices): ModelPrices {
   const { input, output, cacheRead = input, cacheWrite = input } = prices;
-  const long = { input: 2 * input, output: 1.5 * output, cacheRead: 2 * cacheRead, cacheWrite: 2 * cacheWrite };
+  const long = { input: 2 * input, output: (15 * output) / 10, cacheRead: 2 * cacheRead, cacheWrite: 2 * cacheWrite };
   return { ...prices, long: { above: 272_000, ...long } };
 }
 
@@ -296,6 +304,13 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         read,
         of: ['gpt-5.6-luna'],
         prices: openAiPrices({ input: 0.2, output: 1.2, cacheRead: 0.02, cacheWrite: 0.25 }),
+      },
+      {
+        // The model's own page says 4 and 20, which it promises until 2026-11-21 only.
+        source: 'https://wavespeed.ai/zh-CN/llm/openai/gpt-5.6-sol',
+        read: reread,
+        of: ['gpt-5.6', 'gpt-5.6-sol'],
+        prices: openAiPrices({ input: 5, output: 30, cacheRead: 0.5, cacheWrite: 6.25 }),
       },
       {
         source: 'https://docs.laozhang.ai/en/announcements/gpt-5-6-pricing-2026-07',
@@ -556,16 +571,15 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
       },
       { source: `${CLAUDE}/models/sonnet-5/overview`, read, ...CLAUDE_LIMITS },
       {
-        source: `${CLAUDE}/models/opus-5-5/overview`,
-        read,
-        of: ['claude-fable-5-1'],
-        prices: { input: 10, output: 50 },
+        ...CLAUDE_PRICES,
+        of: ['claude-fable-5-1', 'claude-mythos-5-1'],
+        prices: { input: 10, output: 50, cacheRead: 0.25, cacheWrite: 12.5 },
       },
       {
-        source: `${CLAUDE}/models/sonnet-5/overview`,
-        read,
-        of: ['claude-fable-5-2'],
-        prices: { input: 8, output: 40 },
+        source: 'https://docs.apiyi.com/en/news/claude-fable-5-2-launch',
+        read: reread,
+        of: ['claude-fable-5-2', 'claude-mythos-5-2'],
+        prices: { input: 8, output: 40, cacheRead: 0.2, cacheWrite: 10 },
       },
     ],
   },
@@ -589,7 +603,11 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         read,
         of: ['claude-fable-5', 'claude-mythos-5'],
         ...CLAUDE_LIMITS,
-        prices: { input: 10, output: 50 },
+      },
+      {
+        ...CLAUDE_PRICES,
+        of: ['claude-fable-5', 'claude-mythos-5'],
+        prices: { input: 10, output: 50, cacheRead: 1, cacheWrite: 12.5 },
       },
       { source: ANTHROPIC_SDK, read, of: ['claude-mythos-preview'], shutdown: '2026-06-30' },
     ],
@@ -644,6 +662,7 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
       },
       { source: `${CLAUDE}/build-with-claude/effort`, read, efforts: LOW_TO_MAX },
       { source: 'https://github.com/agnt5dev/sdk-python/releases/tag/v0.13.8', read, temperature: 'never' },
+      { ...CLAUDE_PRICES, prices: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 } },
     ],
   },
   {
@@ -668,6 +687,7 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         ...CLAUDE_LIMITS,
         prices: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 },
       },
+      { ...OLDER_CLAUDE_PRICES, of: ['claude-sonnet-4-6'], prices: { input: 3, output: 15, cacheRead: 0.3 } },
     ],
   },
   {
@@ -700,7 +720,19 @@ export const MODEL_FAMILIES: readonly ModelFamily[] = [
         of: ['claude-haiku-4-5'],
         contextWindow: 200_000,
         maxOutputTokens: 64_000,
-        prices: { input: 1, output: 5 },
+      },
+      { ...OLDER_CLAUDE_PRICES, of: ['claude-haiku-4-5'], prices: { input: 1, output: 5, cacheRead: 0.1 } },
+      { ...OLDER_CLAUDE_PRICES, of: ['claude-sonnet-4-5'], prices: { input: 3, output: 15, cacheRead: 0.3 } },
+      {
+        ...CLAUDE_PRICES,
+        of: ['claude-opus-4-1'],
+        prices: { input: 15, output: 75, cacheRead: 1.5, cacheWrite: 18.75 },
+      },
+      {
+        source: 'https://github.com/multidotdev/cli/releases/tag/v0.0.135',
+        read: reread,
+        of: ['claude-opus-4-1'],
+        shutdown: '2026-08-05',
       },
       {
         source: `${CLAUDE}/build-with-claude/prompt-caching`,

@@ -27,7 +27,8 @@ export interface ModelProvider {
   readonly capabilities: ModelCapabilities;
   /**
    * Streams one answer: `response_start`, items, `usage_update`, and one `response_done` at the end. A `request_retry`
-   * precedes them for each failed attempt that is repeated. When the caller stops reading or aborts, the connection is
+   * precedes them for each failed attempt that is repeated, and a `background_answer` if a later process can read the
+   * answer. When the caller stops reading or aborts, the connection is
    * closed. After an abort, the stream ends with a `response_done` of the status `cancelled`.
    */
   stream(request: ModelRequest, options?: StreamOptions): AsyncIterable<EventPayload>;
@@ -50,6 +51,12 @@ export interface StreamOptions {
   answerId?: string | undefined;
   /** Headers to send with the request, such as a trace context. They replace none of the provider's own headers. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Reads this answer from its beginning instead of sending the request: an earlier process got its `background_answer`.
+   * With the same `answerId`, the items have the same ids as in that process. If the answer cannot be read, the stream
+   * ends with the `response_error` `BackgroundAnswerLost`.
+   */
+  continues?: { readonly responseId: string; readonly model: string } | undefined;
 }
 
 /** One request to a model: the whole conversation, and how to answer it. */

@@ -98,10 +98,13 @@ export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly An
   return parts.filter((part, index) => index <= last || !isReasoning(part));
 }
 
-/** Hosted tool calls share the item type of reasoning, but are not reasoning. */
 export function isReasoning(part: AnswerPart): part is Extract<AnswerPart, { type: 'reasoning' }> {
-  if (part.type !== 'reasoning') return false;
-  return part.item.native === undefined || wireMembers(part.item.native).type === 'redacted_thinking';
+  return part.type === 'reasoning' && isThought(part.item);
+}
+
+/** Hosted tool calls share the item type of reasoning, but are not reasoning. */
+export function isThought({ type, native }: OutputItem): boolean {
+  return type === 'reasoning' && (native === undefined || wireMembers(native).type === 'redacted_thinking');
 }
 
 /**

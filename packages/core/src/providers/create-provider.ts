@@ -6,11 +6,12 @@ import {
   type ModelRequest,
   type StreamOptions,
 } from '../protocol/index.js';
+import { RunInterruption } from '../protocol/run-interruption.js';
 import { ownService } from '../protocol/model-services.js';
 import { newId, sha256 } from '../text/crypto.js';
 import { AnswerWriter, type AnswerOrigin, type ProviderApi } from './answer-writer.js';
 import { messagesRequest, type MessagesSettings } from './anthropic-messages/encode.js';
-import type { AnswerBody } from './body.js';
+import { isThought } from './conversation.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { missingSignature, requiresReasoning } from './openai-chat/servers.js';
@@ -27,6 +28,7 @@ import {
   retryPolicy,
   delayBeforeRetry,
   refusedMember,
+  refusesReasoning,
   type RequestFailure,
   type RetryOptions,
   type RetryPolicy,
@@ -192,6 +194,8 @@ class ModelLine {
   #redact: Redact;
   /** The optional members of the body that the service has refused. */
   readonly #refused = new Set<string>();
+  /** The ids of the items of reasoning that the service could not verify. */
+  readonly #unverified = new Set<string>();
 
   constructor(api: ProviderApi, options: ProviderOptions) {
     const format = FORMATS[api];
@@ -211,33 +215,61 @@ class ModelLine {
 
   async *stream(
     request: ModelRequest,
-    { signal, answerId = newId('ans'), headers }: StreamOptions,
+    { signal, answerId = newId('ans'), headers, continues }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
-    const { body, container, origin } = await this.#encode(request);
+    if (continues !== undefined) return yield* this.#continue(continues.responseId, { signal, answerId, headers });
+    let { body, container, origin } = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
       const sent = Object.fromEntries(Object.entries(body).filter(([name]) => !this.#refused.has(name)));
-      const sending: Sending = { limits, signal, headers };
+      const { conversation } = request;
+      const sending: Sending = { limits, signal, headers, conversation };
       const answered = await this.#attempt({ url: this.#url, body: bodyText(sent) }, sending);
       const posted = container === undefined ? answered : withContainerFailure(answered);
       const failure =
         this.#noteRefusal(posted, sent) ?? (yield* this.#emit(posted, { answerId, retries, origin, ...sending }));
       if (failure === undefined) return;
+      if (failure.changesRequest === true) ({ body, container, origin } = await this.#encode(request));
       yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
       if (signal?.aborted === true) return yield* this.#writeCancellation(answerId);
     }
   }
 
-  async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
-    const { model, responses, serviceTier, extraBody } = this.#options;
-    const service = sha256(this.#url.hostname).slice(0, 12);
-    const prompt = await createPrompt(this.#api, model, request, { service, now: this.#clock.now() });
-    const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
+  /** Emits an answer that an earlier process began, from its beginning. */
+  async *#continue(
+    responseId: string,
+    { signal, answerId, headers }: Pick<Attempt, 'signal' | 'answerId' | 'headers'>,
+  ): AsyncGenerator<EventPayload> {
+    const limits = new AttemptLimits(this.#clock, this.#options);
+    const attempt: Attempt = { limits, signal, headers, answerId, retries: 0, origin: this.#origin() };
+    const place = new BackgroundPlace(this.#api === 'openai-responses' ? responseId : undefined);
+    const posted = await this.#openRest(place, attempt);
+    if (signal?.aborted === true) return yield* this.#writeCancellation(answerId);
+    if (posted === undefined) return yield* this.#writeFailure(LOST_ANSWER, attempt);
+    const retry = yield* this.#emitBackground(posted, attempt, place);
+    if (retry !== undefined) yield* this.#writeFailure(retry.failure, attempt);
+  }
+
+  #origin(prefix?: string): AnswerOrigin {
+    const { model, responses } = this.#options;
     const stored = this.#api === 'openai-responses' && storesAnswers(responses) ? true : undefined;
-    const origin = { model, service, ...present({ prefix, stored }) };
+    return { model, service: this.#service, ...present({ prefix, stored }) };
+  }
+
+  /** Names the service: a hash of its host. */
+  get #service(): string {
+    return sha256(this.#url.hostname).slice(0, 12);
+  }
+
+  async #encode(request: ModelRequest): Promise<{ body: object; container: string | undefined; origin: AnswerOrigin }> {
+    const { model, serviceTier, extraBody } = this.#options;
+    const asked = { service: this.#service, now: this.#clock.now() };
+    const conversation = request.conversation.filter(({ id }) => !this.#unverified.has(id));
+    const prompt = await createPrompt(this.#api, model, { ...request, conversation }, asked);
+    const { body, prefix } = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
     const placed = { ...(this.#place.body?.(body) ?? body), ...present({ service_tier: serviceTier }) };
-    return { body: mergedBody(placed, extraBody), container: prompt.container, origin };
+    return { body: mergedBody(placed, extraBody), container: prompt.container, origin: this.#origin(prefix) };
   }
 
   /** Notes the member because of which the service refused the request, which is then sent without it. */
@@ -246,6 +278,13 @@ class ModelLine {
     if (posted.type !== 'failure' || member === undefined) return undefined;
     this.#refused.add(member);
     return { failure: posted.failure, delayMs: 0 };
+  }
+
+  /** Notes the reasoning of the conversation, without which the request is sent again. Returns whether there is any. */
+  #leaveOutReasoning(conversation: ModelRequest['conversation'] = []): boolean {
+    const sent = conversation.filter((item) => isThought(item) && !this.#unverified.has(item.id));
+    for (const { id } of sent) this.#unverified.add(id);
+    return sent.length > 0;
   }
 
   #keyRedactor(apiKey: string | undefined): Redact {
@@ -307,7 +346,9 @@ class ModelLine {
     }
   }
 
-  #nextRetry(failure: RequestFailure, { retries, limits }: Attempt): Retry | undefined {
+  #nextRetry(failure: RequestFailure, { retries, limits, conversation }: Attempt): Retry | undefined {
+    if (refusesReasoning(failure) && this.#leaveOutReasoning(conversation))
+      return { failure, delayMs: 0, changesRequest: true };
     const delayMs = delayBeforeRetry(failure, retries, this.#retries, this.#clock);
     return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
   }
@@ -317,13 +358,20 @@ class ModelLine {
    */
   async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     const isBackground = this.#api === 'openai-responses' && this.#options.responses?.background === true;
-    const place = isBackground ? new BackgroundPlace() : undefined;
+    return yield* this.#emitBackground(posted, attempt, isBackground ? new BackgroundPlace() : undefined);
+  }
+
+  async *#emitBackground(
+    posted: PostedAnswer,
+    attempt: Attempt,
+    place: BackgroundPlace | undefined,
+  ): AsyncGenerator<EventPayload, Retry | undefined> {
     try {
       return yield* this.#emitBody(posted, attempt, place);
     } finally {
-      // The service would continue an answer that nobody reads.
+      // The service would continue an answer that nobody reads. Another process reads that of an interrupted run.
       const url = place?.cancellation(this.#url);
-      if (url !== undefined) void this.#cancel(url, attempt);
+      if (url !== undefined && !(attempt.signal?.reason instanceof RunInterruption)) void this.#cancel(url, attempt);
     }
   }
 
@@ -333,9 +381,13 @@ class ModelLine {
     place: BackgroundPlace | undefined,
   ): AsyncGenerator<EventPayload, Retry | undefined> {
     let held: EventPayload[] | undefined = [];
+    let isAnnounced = false;
     const { answerId, origin } = attempt;
-    const rest = place && { place, open: () => this.#openRest(place, attempt) };
+    const rest = place && { place, open: async () => (await this.#openRest(place, attempt))?.body };
     for await (const payloads of decodeAnswer(this.#api, posted.body, answerId, origin, rest)) {
+      const { id } = place ?? {};
+      if (id !== undefined && !isAnnounced) yield this.#announcement(id, answerId);
+      isAnnounced = id !== undefined;
       if (held !== undefined) {
         held.push(...payloads);
         const failure = failureIn(held, posted);
@@ -350,8 +402,12 @@ class ModelLine {
     return undefined;
   }
 
+  #announcement(responseId: string, answerId: string): EventPayload {
+    return { type: 'background_answer', answer_id: answerId, response_id: responseId, model: this.#options.model };
+  }
+
   /** Opens the rest of a background answer. Attempts that fail are repeated as often as those of a request. */
-  async #openRest(place: BackgroundPlace, attempt: Attempt): Promise<AnswerBody | undefined> {
+  async #openRest(place: BackgroundPlace, attempt: Attempt): Promise<PostedAnswer | undefined> {
     for (;;) {
       const rest = place.rest(this.#url);
       if (rest === undefined || rest.attempts > this.#retries.maxRetries) return undefined;
@@ -359,7 +415,7 @@ class ModelLine {
       if (posted.type === 'aborted') return undefined;
       if (posted.type === 'answer') {
         posted.onFirstItem();
-        return posted.body;
+        return posted;
       }
       const retry = this.#nextRetry(posted.failure, { ...attempt, retries: rest.attempts });
       if (retry === undefined) return undefined;
@@ -385,7 +441,10 @@ class ModelLine {
     return this.#redact({ ...payload, ...failureCircumstances(failure, retries + 1) });
   }
 
-  *#writeFailure(failure: RequestFailure, { answerId, retries }: Attempt): Generator<EventPayload> {
+  *#writeFailure(
+    failure: RequestFailure,
+    { answerId, retries }: Pick<Attempt, 'answerId' | 'retries'>,
+  ): Generator<EventPayload> {
     const { code, message, native } = failure;
     const writer = new AnswerWriter(this.#api, answerId);
     const details = failureCircumstances(failure, retries + 1);
@@ -400,6 +459,12 @@ class ModelLine {
   }
 }
 
+const LOST_ANSWER: RequestFailure = {
+  code: 'BackgroundAnswerLost',
+  message: 'The service no longer has the background answer that the run waited for. Send the request again.',
+  retryable: false,
+};
+
 /** The URL of a request and its body. A request without a body reads. */
 interface Target {
   readonly url: URL;
@@ -410,6 +475,8 @@ interface Sending {
   readonly limits: AttemptLimits;
   readonly signal: AbortSignal | undefined;
   readonly headers: StreamOptions['headers'];
+  /** The conversation of the request; undefined for a request without one. */
+  readonly conversation?: ModelRequest['conversation'] | undefined;
 }
 
 interface Attempt extends Sending {
@@ -430,6 +497,8 @@ function withContainerFailure(posted: PostResult): PostResult {
 interface Retry {
   readonly failure: RequestFailure;
   readonly delayMs: number;
+  /** True: the request must be encoded again. */
+  readonly changesRequest?: boolean;
 }
 
 type PostedAnswer = Extract<PostResult, { type: 'answer' }>;

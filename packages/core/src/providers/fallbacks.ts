@@ -17,6 +17,9 @@ export function withFallbacks(providers: readonly ModelProvider[]): ModelProvide
 }
 
 type Asked = Parameters<ModelProvider['stream']>;
+/** Payloads that precede an answer. */
+const OUTSIDE_ITEMS: readonly string[] = ['request_retry', 'background_answer'];
+
 type Failure = Extract<EventPayload, { type: 'response_error' }>;
 
 class FallbackLine {
@@ -29,6 +32,8 @@ class FallbackLine {
   }
 
   async *stream(request: Asked): AsyncGenerator<EventPayload> {
+    const { continues } = request[1] ?? {};
+    if (continues !== undefined) return yield* this.#continue(continues.model, request);
     for (let index = this.#current; ; index += 1) {
       const failure = yield* this.#ask(index, request);
       if (failure === undefined) return;
@@ -38,6 +43,13 @@ class FallbackLine {
     }
   }
 
+  /** Yields the answer that an earlier process began. Its service alone has it. */
+  async *#continue(model: string, request: Asked): AsyncGenerator<EventPayload> {
+    const index = this.#providers.findIndex((provider) => provider.model === model);
+    for await (const payload of this.#providers[Math.max(index, 0)]!.stream(...request))
+      yield index <= 0 ? payload : withModelUsage(payload, model);
+  }
+
   /** Yields the answer of one provider, or returns the failure because of which the next provider gets the request. */
   async *#ask(index: number, request: Asked): AsyncGenerator<EventPayload, Failure | undefined> {
     const provider = this.#providers[index]!;
@@ -45,7 +57,7 @@ class FallbackLine {
     let held: EventPayload[] | undefined = [];
     for await (const payload of provider.stream(...request)) {
       const counted = index === 0 ? payload : withModelUsage(payload, provider.model);
-      if (held === undefined || payload.type === 'request_retry') {
+      if (held === undefined || OUTSIDE_ITEMS.includes(payload.type)) {
         yield counted;
         continue;
       }

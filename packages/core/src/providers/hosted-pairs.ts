@@ -32,14 +32,16 @@ export function hostedResultId({
   return wireName(type)?.endsWith('_output') === true ? wireName(callId) : wireName(toolUseId);
 }
 
-/** The conversation with a report, at the end of its answer, in place of each lost call. */
+/**
+ * The conversation with each pair once, and with a report, at the end of its answer, in place of each lost call. A
+ * damaged answer may announce a call again: the last one before the first result counts.
+ */
 export function withoutLostCalls(conversation: readonly OutputItem[]): readonly OutputItem[] {
-  const results = new Set(conversation.flatMap((item) => resultId(item) ?? []));
-  const calls = new Set(conversation.flatMap((item) => callId(item) ?? []));
+  const pairs = pairsIn(conversation);
   const lastMessage = conversation.findLastIndex((item) => item.type === 'message' && item.role !== 'assistant');
   const isLost = (item: OutputItem, index: number): boolean => {
-    const id = callId(item);
-    return id !== undefined && !results.has(id) && (item['lost'] === true || index < lastMessage);
+    const pair = pairs.get(callId(item) ?? '');
+    return pair?.call === index && pair.result === undefined && (item['lost'] === true || index < lastMessage);
   };
   const reports = new Map<number, OutputItem[]>();
   for (const [index, item] of conversation.entries()) {
@@ -48,10 +50,30 @@ export function withoutLostCalls(conversation: readonly OutputItem[]): readonly 
     reports.set(end, [...(reports.get(end) ?? []), lostReport(item)]);
   }
   return conversation.flatMap((item, index) => {
-    const result = resultId(item);
-    const isKept = !isLost(item, index) && (result === undefined || calls.has(result));
+    const [call, result] = [callId(item), resultId(item)];
+    const isRepeated = call !== undefined && pairs.get(call)?.call !== index;
+    const isAlone = result !== undefined && pairs.get(result)?.result !== index;
+    const isKept = !isLost(item, index) && !isRepeated && !isAlone;
     return [...(isKept ? [item] : []), ...(reports.get(index) ?? [])];
   });
+}
+
+/** The index of a call, and of its result if it has one. */
+interface Pair {
+  readonly call: number;
+  readonly result: number | undefined;
+}
+
+function pairsIn(conversation: readonly OutputItem[]): ReadonlyMap<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const [index, item] of conversation.entries()) {
+    const [call, result] = [callId(item), resultId(item)];
+    if (call !== undefined && pairs.get(call)?.result === undefined)
+      pairs.set(call, { call: index, result: undefined });
+    const pair = result === undefined ? undefined : pairs.get(result);
+    if (pair?.result === undefined && pair !== undefined) pairs.set(result!, { ...pair, result: index });
+  }
+  return pairs;
 }
 
 const isOfAnswer = (id: unknown) => (item: OutputItem) => item.answer_id === id;

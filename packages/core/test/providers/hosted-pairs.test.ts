@@ -112,6 +112,21 @@ describe.each(Object.entries(MESSAGES_CALLS))('Messages: %s', (_, [call, result]
     expect(JSON.stringify(requests[2])).toContain(String(result.type));
   });
 
+  test('a pair that a damaged answer repeats goes back once', async () => {
+    const pieces = [block(1, call, input('{"code":"pri')).slice(0, -1), block(1, call, args), block(2, result)];
+    const bodies = [
+      streamOf(message_start, ...pieces.flat(), ...pieces.slice(1).flat(), ...text(3, 'Four.'), ...stop('end_turn')),
+      streamOf(message_start, ...text(0, 'Done.'), ...stop('end_turn')),
+    ];
+    const { talk, requests } = talkOver('anthropic-messages', bodies);
+    await talk.say(user('Go'));
+    await talk.say(user('And?'));
+    expect(() => readMessages(requests[1])).not.toThrow();
+    const sent = JSON.stringify(requests[1]);
+    expect(sent.split(`"id":"${String(call.id)}"`)).toHaveLength(2);
+    expect(sent.split(`"tool_use_id":"${String(call.id)}"`)).toHaveLength(2);
+  });
+
   test('an interrupted call is reported to the user by name', async () => {
     const { talk } = talkOver('anthropic-messages', [
       streamOf(message_start, ...text(0, 'I look.'), ...block(1, call, args)),

@@ -14,6 +14,19 @@ export class BackgroundPlace {
   #isEnded = false;
   /** The number of times that the stream was resumed since its last event. */
   #resumed = 0;
+  /** Whether the answer was begun by another process, and nothing of it has been read. */
+  #isUnread: boolean;
+
+  /** `id`: the answer that an earlier process began. */
+  constructor(id?: string) {
+    this.#id = id;
+    this.#isUnread = id !== undefined;
+  }
+
+  /** The service's id of the answer, as soon as the service has said it. */
+  get id(): string | undefined {
+    return this.#id;
+  }
 
   see(event: WireEvent): void {
     if (event.type !== 'event') return;
@@ -22,6 +35,7 @@ export class BackgroundPlace {
     this.#last = wireCount(sequence_number) ?? this.#last;
     this.#isEnded ||= ENDS.includes(wireName(type) ?? event.name);
     this.#resumed = 0;
+    this.#isUnread = false;
   }
 
   /** Whether the connection was lost before the answer's end. */
@@ -33,9 +47,9 @@ export class BackgroundPlace {
   /** The URL of the rest of the stream, and the number of attempts to read it; undefined if the place is not known. */
   rest(url: URL): { readonly url: URL; readonly attempts: number } | undefined {
     const rest = this.#answerUrl(url, '');
-    if (rest === undefined || this.#last === undefined) return undefined;
+    if (rest === undefined || (this.#last === undefined && !this.#isUnread)) return undefined;
     rest.searchParams.set('stream', 'true');
-    rest.searchParams.set('starting_after', String(this.#last));
+    if (this.#last !== undefined) rest.searchParams.set('starting_after', String(this.#last));
     return { url: rest, attempts: this.#resumed++ };
   }
 

@@ -121,6 +121,18 @@ export function containerFailure(failure: RequestFailure): RequestFailure {
   };
 }
 
+/**
+ * Whether the service cannot verify sealed reasoning of the conversation: it is of another account, or a gateway changed
+ * it. Sources, read on 2026-11-29: https://github.com/openai/codex/issues/8145 (`invalid_encrypted_content`),
+ * https://github.com/anthropics/anthropic-sdk-python/issues/1598 (invalid `signature` in `thinking` block).
+ */
+export function refusesReasoning({ status = 0, code, message }: RequestFailure): boolean {
+  if (status === 429 || status >= 500) return false;
+  return (
+    code === 'invalid_encrypted_content' || /\bencrypted[ _]content\b|`signature` in `\w*thinking`/iu.test(message)
+  );
+}
+
 /** The members of request bodies that an answer does not need. */
 const OPTIONAL_MEMBERS = [
   'temperature',
