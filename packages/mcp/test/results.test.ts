@@ -10,7 +10,7 @@ import { attachedHarness, hostileServer, openServers, valueOf } from './support/
 let harness: Harness;
 let mcp: McpServers;
 beforeAll(async () => {
-  mcp = await connectMcpServers({ mcpServers: { server: { ...hostileServer('says'), callTimeoutMs: 3_000 } } });
+  mcp = await connectMcpServers({ mcpServers: { server: hostileServer('says') } });
   harness = createHarness({ tools: [], expose: { mcp: true }, approvals: 'auto' });
   mcp.attach(harness);
 });
