@@ -1,111 +1,87 @@
-// `npm run test:openapi [-- --short]`: the OpenAPI document of `toolscript serve`, read by programs of others, from npm
-// at pinned versions: two linters without a finding, and three generators whose code must compile. `--short`: nothing,
-// with the reason, where npm cannot install one of them.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// `npm run test:openapi`: the OpenAPI document of GitHub, from npm at a pinned version, behind `toolscript mcp`: from a
+// cold start to a script that reads all pages of a list from a local imitation of the API. It needs the npm registry once.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayClient } from './clients/gateway-client.mjs';
 import { installed } from './clients/installed.mjs';
-import { prepare, root, toolPath } from './prepare.mjs';
+import { Place } from './clients/place.mjs';
+import { prepare } from './prepare.mjs';
 
-const COMPILER = {
-  strict: true,
-  skipLibCheck: false,
-  exactOptionalPropertyTypes: false,
-  noEmit: true,
-  target: 'ES2022',
-  module: 'ESNext',
-  moduleResolution: 'Bundler',
-  lib: ['ES2022', 'DOM', 'DOM.Iterable'],
-  types: [],
-};
-
-/** Each program: its package, the packages that it needs, the file that Node.js runs, and its arguments. */
-const PROGRAMS = [
-  { from: '@redocly/cli@2.77.0', bin: 'bin/cli.js', args: () => ['lint', 'openapi.json', '--max-problems=50'] },
-  {
-    from: '@stoplight/spectral-cli@6.16.3',
-    bin: 'dist/index.js',
-    args: () => ['lint', 'openapi.json', '--fail-severity=hint', '--ruleset=spectral.json'],
-  },
-  { from: 'openapi-typescript@7.13.0', bin: 'bin/cli.js', args: () => ['openapi.json', '-o', 'code/types.ts'] },
-  {
-    from: '@hey-api/openapi-ts@0.95.0',
-    // Newer compilers lack the interface that it uses.
-    others: ['typescript@5.9.3'],
-    bin: 'bin/run.js',
-    args: () => ['-i', 'openapi.json', '-o', 'code/hey-api', '-c', '@hey-api/client-fetch'],
-  },
-  {
-    from: 'orval@7.13.2',
-    bin: 'dist/bin/orval.js',
-    args: () => ['--input', './openapi.json', '--output', './code/orval/api.ts', '--client', 'fetch'],
-  },
-];
+const DOCUMENT = '@octokit/openapi@23.0.2';
+const MIN_OPERATIONS = 1_000;
+const REPOSITORIES = Array.from({ length: 65 }, (_, index) => ({ id: index, name: `repository-${index}` }));
+const ALL_PAGES = `
+const names: string[] = [];
+for (let page = 1; ; page += 1) {
+  const items = await tools.mcp.github.repos_list_for_org({ org: 'acme', per_page: 30, page });
+  names.push(...items.map(({ name }) => name));
+  if (items.length < 30) return names;
+}`;
 
 prepare();
-const folder = mkdtempSync(join(tmpdir(), 'toolscript-openapi-'));
-const problems = [];
+const openapi = join(installed(DOCUMENT), 'node_modules/@octokit/openapi/generated/api.github.com.json');
+const api = createServer(answer);
+await new Promise((resolve) => api.listen(0, '127.0.0.1', resolve));
+const baseUrl = `http://127.0.0.1:${api.address().port}`;
+const place = new Place();
+place.write('.config/toolscript/mcp.json', {
+  mcpServers: { github: { openapi, baseUrl, headers: { Authorization: 'Bearer own' } } },
+});
 try {
-  const programs = installedPrograms();
-  await writeDocument();
-  writeFileSync(join(folder, 'spectral.json'), JSON.stringify({ extends: ['spectral:oas'] }));
-  mkdirSync(join(folder, 'code'));
-  writeFileSync(join(folder, 'code/tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER }));
-  for (const { from, file, args } of programs) report(from, [file, ...args()]);
-  const code = readdirSync(join(folder, 'code'), { recursive: true }).filter((name) => String(name).endsWith('.ts'));
-  if (code.length < 3) problems.push(`the generators wrote ${code.length} files`);
-  report('the compiler, over the generated code', [toolPath('typescript'), '-p', 'code']);
+  for (const start of ['cold', 'with the stored catalogue']) await tryStart(start);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
-}
-if (problems.length > 0) {
-  console.error(`\nNot satisfied with /openapi.json: ${problems.join(', ')}`);
-  process.exit(1);
+  api.close();
+  place.remove();
 }
 
-function installedPrograms() {
+async function tryStart(start) {
+  const began = performance.now();
+  const client = await GatewayClient.connect(place);
   try {
-    return PROGRAMS.map((program) => {
-      const name = program.from.slice(0, program.from.lastIndexOf('@'));
-      return { ...program, file: join(installed(program.from, program.others), 'node_modules', name, program.bin) };
+    const answeredMs = performance.now() - began;
+    const found = await findList(client);
+    const readyMs = performance.now() - began;
+    const { tools } = await client.request('tools/list');
+    const { description } = tools.find(({ name }) => name === 'run_script');
+    const operations = Number(/(\d+) tools in/u.exec(description)?.[1]);
+    assert.ok(operations > MIN_OPERATIONS, description);
+    for (const text of [description, client.offer.instructions]) assert.ok(text.length <= 2_000, text);
+    assert.match(found, /repos_list_for_org: List organization repositories/u);
+    const described = await client.call('describe_tools', { names: ['mcp.github.repos_list_for_org'] });
+    assert.match(described.text, /org: string/u);
+    const { data } = await client.call('run_script', { code: ALL_PAGES });
+    assert.deepEqual(
+      data.value,
+      REPOSITORIES.map(({ name }) => name),
+    );
+    const asked = await client.call('run_script', {
+      code: `return tools.mcp.github.issues_create({ owner: 'acme', repo: 'one', title: 'Two' })`,
     });
-  } catch (error) {
-    if (!process.argv.includes('--short')) throw error;
-    console.log(`The programs that read /openapi.json are left out: ${error.message}`);
-    process.exit(0);
-  }
-}
-
-/** Runs a program in the folder, and prints what it says if it fails. */
-function report(name, args) {
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' };
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env });
-  const warned = /has (?:no errors but )?\d+ warnings?|with \d+ warnings?/u.test(`${stdout}${stderr}`);
-  const isSatisfied = status === 0 && !warned;
-  console.log(`${isSatisfied ? 'satisfied' : 'NOT'.padEnd(9)}  ${name}`);
-  if (isSatisfied) return;
-  problems.push(name);
-  console.log(`${stdout}${stderr}`.slice(-6_000));
-}
-
-/** Starts the command as a user does, and stores its document. */
-async function writeDocument() {
-  const command = join(root, 'packages/cli/bin/toolscript.js');
-  const env = { ...process.env, HOME: folder, XDG_CONFIG_HOME: '', XDG_DATA_HOME: '' };
-  const server = spawn(process.execPath, [command, 'serve', '--port', '0'], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    const [address] = await once(createInterface(server.stdout), 'line');
-    const answer = await fetch(new URL('/openapi.json', address));
-    const document = await answer.json();
-    if (!Object.keys(document.paths ?? {}).includes('/mcp')) throw new Error('/openapi.json lacks /mcp.');
-    writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document, null, 2));
+    assert.equal(asked.data.status, 'suspended');
+    console.log(
+      `ok      ${start}: answered after ${Math.round(answeredMs)} ms, ${operations} operations after ${Math.round(readyMs)} ms`,
+    );
   } finally {
-    server.kill();
+    await client.close();
   }
+}
+
+/** The result of a search, once the document has been read. */
+async function findList(client) {
+  for (;;) {
+    const { text } = await client.call('search_tools', { query: 'repos list for org' });
+    if (/^mcp\.github\.repos_list_for_org:/mu.test(text)) return text;
+    assert.match(text, /still connecting/u);
+    await sleep(500);
+  }
+}
+
+function answer({ url, headers }, response) {
+  const { pathname, searchParams } = new URL(url, 'http://api');
+  const isKnown = pathname === '/orgs/acme/repos' && headers.authorization === 'Bearer own';
+  const [page, size] = [searchParams.get('page') ?? 1, searchParams.get('per_page') ?? 30].map(Number);
+  const body = isKnown ? REPOSITORIES.slice((page - 1) * size, page * size) : { message: 'Not Found' };
+  response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -41,11 +41,11 @@ export class Place {
     this.variables = { PATH: [bin, dirname(process.execPath), PATH].join(':'), HOME: this.home };
   }
 
-  /** What the client declared to the gateway when it connected last. `gatewayOffer` connects, too. */
+  /** What the client declared to the gateway last. `gatewayOffer` connects, too. */
   capabilities() {
     const lines = readFileSync(this.#requests, 'utf8').split('\n');
-    const begun = lines.filter((line) => line.includes('"initialize"')).map((line) => JSON.parse(line).params);
-    return begun.findLast(({ clientInfo }) => clientInfo.name !== 'test')?.capabilities;
+    const declared = lines.filter((line) => line !== '').map((line) => declaration(JSON.parse(line).params ?? {}));
+    return declared.findLast(({ client }) => client !== undefined && client.name !== 'test')?.capabilities;
   }
 
   /** Writes a file of the home folder. */
@@ -94,4 +94,12 @@ export class Place {
   remove() {
     rmSync(this.#base, { recursive: true, force: true });
   }
+}
+
+/** The client of a request and its capabilities: the older protocols declare them once, the newest in each request. */
+function declaration({ clientInfo, capabilities, _meta: meta = {} }) {
+  return {
+    client: clientInfo ?? meta['io.modelcontextprotocol/clientInfo'],
+    capabilities: capabilities ?? meta['io.modelcontextprotocol/clientCapabilities'],
+  };
 }

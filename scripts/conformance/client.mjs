@@ -14,13 +14,10 @@ const authProvider = oauthFile({
   clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
   onRedirect: (_server, page) => void pages.push(page),
 });
-/** The user has read which login service the server has. */
-const issuer = process.env.MCP_CONFORMANCE_SCENARIO?.startsWith('auth/') ? await namedIssuer() : undefined;
-const client = context.client_secret === undefined ? {} : { clientId: context.client_id, clientSecret: '${SECRET}' };
-const credentials = issuer === undefined ? {} : { oauth: { issuer, ...client } };
+const secret = context.private_key_pem ?? context.client_secret;
 const options = {
   authProvider,
-  environment: { SECRET: context.client_secret },
+  environment: { SECRET: secret },
   // A form that the user sends as it is has its defaults.
   onElicitation: async ({ requestedSchema }) => ({
     action: 'accept',
@@ -31,30 +28,54 @@ const options = {
     ),
   }),
 };
-const mcp = await connectMcpServers({ mcpServers: { suite: { url, ...credentials, callTimeoutMs: 20_000 } } }, options);
-await logIn();
-const harness = createHarness({ tools: [], expose: { mcp: true }, approvals: 'auto' });
-mcp.attach(harness);
-const failures = [];
-const tools = harness.tools().filter(({ name }) => name.startsWith('mcp.suite.'));
-const calls =
-  context.toolCalls?.map(({ name, arguments: input }) => ({ name: `mcp.suite.${name}`, input })) ??
-  tools.map(({ name, inputSchema }) => ({ name, input: inputOf(name, inputSchema ?? {}) }));
-for (const { name, input } of calls) {
-  let outcome = await harness.callTool(name, input);
-  // The user logs in once more where a call needs more scopes.
-  if (outcome.status === 'failed' && (await logIn())) outcome = await harness.callTool(name, input);
-  if (outcome.status === 'failed') failures.push(`${name}: ${JSON.stringify(outcome)}`);
+const hasLogin = process.env.MCP_CONFORMANCE_SCENARIO?.startsWith('auth/');
+/** The user has read which login service the server has. */
+let issuer = hasLogin ? await namedIssuer() : undefined;
+let { status, failures } = await connectAndCall();
+// The user reads it again when the server refuses access, and corrects the configuration.
+const isRefused = status.state !== 'connected' || failures.length > 0;
+const newIssuer = hasLogin && isRefused ? await namedIssuer() : issuer;
+if (newIssuer !== issuer) {
+  issuer = newIssuer;
+  ({ status, failures } = await connectAndCall());
 }
-const [status] = mcp.status();
-await Promise.all([harness.close(), mcp.close()]);
 if (status.problem !== undefined) failures.push(status.problem);
 for (const skipped of status.skipped) console.error(`skipped ${skipped.name}: ${skipped.reason}`);
 console.error(failures.join('\n'));
 process.exit(status.state === 'connected' ? 0 : 1);
 
+/** Connects and calls every tool. Returns the state of the server, and the calls that failed. */
+async function connectAndCall() {
+  const oauth = issuer === undefined ? {} : { oauth: { issuer, ...credentials() } };
+  const mcp = await connectMcpServers({ mcpServers: { suite: { url, ...oauth, callTimeoutMs: 20_000 } } }, options);
+  await logIn(mcp);
+  const harness = createHarness({ tools: [], expose: { mcp: true }, approvals: 'auto' });
+  mcp.attach(harness);
+  const failures = [];
+  const tools = harness.tools().filter(({ name }) => name.startsWith('mcp.suite.'));
+  const calls =
+    context.toolCalls?.map(({ name, arguments: input }) => ({ name: `mcp.suite.${name}`, input })) ??
+    tools.map(({ name, inputSchema }) => ({ name, input: inputOf(tools, name, inputSchema ?? {}) }));
+  for (const { name, input } of calls) {
+    let outcome = await harness.callTool(name, input);
+    // The user logs in once more where a call needs more scopes.
+    if (outcome.status === 'failed' && (await logIn(mcp))) outcome = await harness.callTool(name, input);
+    if (outcome.status === 'failed') failures.push(`${name}: ${JSON.stringify(outcome)}`);
+  }
+  const [status] = mcp.status();
+  await Promise.all([harness.close(), mcp.close()]);
+  return { status, failures };
+}
+
+/** The members of `oauth` for a program without a user. */
+function credentials() {
+  if (secret === undefined) return {};
+  const { client_id: clientId, private_key_pem: key, signing_algorithm: algorithm } = context;
+  return { clientId, ...(key === undefined ? { clientSecret: '${SECRET}' } : { privateKey: '${SECRET}', algorithm }) };
+}
+
 /** Logs in as the pages ask. Returns whether there were any. */
-async function logIn() {
+async function logIn(mcp) {
   let rounds = 0;
   for (; rounds < 3 && pages.length > 0; rounds++) {
     const { headers } = await fetch(pages.splice(0).at(-1), { redirect: 'manual' });
@@ -64,7 +85,7 @@ async function logIn() {
 }
 
 /** A tool that is given the schema of another tool gets it as the harness has it. */
-function inputOf(name, schema) {
+function inputOf(tools, name, schema) {
   const other = tools.find((tool) => tool.name.endsWith('.json_schema_2020_12_tool'));
   return name.endsWith('.json_schema_echo') ? { schema: other.inputSchema } : sample(schema);
 }

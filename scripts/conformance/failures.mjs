@@ -1,11 +1,10 @@
 /** The scenarios that fail, each with the reason. */
 export const FAILURES = {
-  'auth/authorization-server-migration': 'the user names the login service, and no other one is used',
-  'auth/client-credentials-jwt': 'private keys as credentials are not supported',
-  'auth/dpop': 'DPoP is not supported',
-  'auth/dpop-nonce': 'DPoP is not supported',
-  'auth/enterprise-managed-authorization': 'enterprise-managed authorization is not supported',
-  'auth/wif-jwt-bearer': 'workload identities are not supported',
+  'auth/dpop': 'an extension in draft (SEP-1932), which the SDK of the protocol does not have',
+  'auth/dpop-nonce': 'an extension in draft (SEP-1932), which the SDK of the protocol does not have',
+  'auth/enterprise-managed-authorization':
+    'the extension needs the identity token of a company login, which no configuration has',
+  'auth/wif-jwt-bearer': 'an extension in draft (SEP-1933), which the SDK of the protocol does not have',
   caching: 'the gateway has no prompts, which the scenario lists',
   'server-stateless': 'the scenario calls tools of the own server of the suite',
 };

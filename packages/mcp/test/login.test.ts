@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,16 @@ describe('a program without a user', () => {
     expect(secrets).toEqual(['me:right', 'me:right']);
   });
 
+  it('logs in with the signature of its private key, which it sends nowhere', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { url, secrets } = await guardedServer({ clientKey: publicKey });
+    const oauth = { issuer: new URL(url).origin, clientId: 'me', privateKey: '${SECRET}' };
+    const environment = { SECRET: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+    const mcp = await openServers({ server: { url, oauth } }, { environment });
+    expect(valueOf(await attachedHarness(mcp).runScript(SECRET))).toBe('the secret');
+    expect(secrets).toEqual(['signed']);
+  });
+
   it('gives its secret to no other issuer', async () => {
     const { url, secrets } = await guardedServer();
     const mcp = await openServers(
@@ -66,6 +77,18 @@ describe('a program without a user', () => {
       };
       const mcp = await openServers({ server });
       expect(mcp.status()[0]?.problem).toContain('"oauth.clientSecret" must name an environment variable');
+    }
+    for (const [oauth, problem] of [
+      [{ clientId: 'me', privateKey: 'KEY' }, '"oauth.privateKey" must name an environment variable'],
+      [{ privateKey: '${KEY}' }, '"oauth.privateKey" needs "oauth.clientId"'],
+      [{ clientId: 'me', privateKey: '${KEY}', clientSecret: '${KEY}' }, 'has both'],
+    ] as const) {
+      const issuer = 'https://one.example';
+      const mcp = await openServers(
+        { server: { url: issuer, oauth: { ...oauth, issuer } } },
+        { environment: { KEY: 'k' } },
+      );
+      expect(mcp.status()[0]?.problem).toContain(problem);
     }
   });
 });
@@ -127,6 +150,23 @@ describe('a remote server with a login', () => {
     expect(await one!.tokens()).toEqual(tokens('new'));
     await one!.invalidateCredentials?.('tokens');
     expect(await other!.tokens()).toBeUndefined();
+  });
+
+  it('asks for its login service again after each login, and after the user has named another one', async () => {
+    const path = loginFile();
+    const loginTo = (issuer: string) => {
+      const transport = { ...SERVER.transport, login: { issuer, client: undefined, scope: undefined } };
+      return oauthFile({ path, redirectUrl: REDIRECT, onRedirect: () => {} })({
+        ...SERVER,
+        transport,
+      } as ServerToStart);
+    };
+    const login = loginTo('https://one.example');
+    await login.saveDiscoveryState!({ authorizationServerUrl: 'https://one.example/' });
+    expect(await login.discoveryState!()).toEqual({ authorizationServerUrl: 'https://one.example/' });
+    expect(await loginTo('https://two.example').discoveryState!()).toBeUndefined();
+    await login.saveTokens({ access_token: 'new', token_type: 'Bearer' });
+    expect(await login.discoveryState!()).toBeUndefined();
   });
 
   it('accepts no redirect after it was invalidated as a whole', async () => {

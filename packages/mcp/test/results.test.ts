@@ -10,7 +10,7 @@ import { attachedHarness, hostileServer, openServers, valueOf } from './support/
 let harness: Harness;
 let mcp: McpServers;
 beforeAll(async () => {
-  mcp = await connectMcpServers({ mcpServers: { server: { ...hostileServer('says'), callTimeoutMs: 3_000 } } });
+  mcp = await connectMcpServers({ mcpServers: { server: hostileServer('says') } });
   harness = createHarness({ tools: [], expose: { mcp: true }, approvals: 'auto' });
   mcp.attach(harness);
 });
@@ -81,6 +81,17 @@ describe('an odd result keeps its value, and its call has run', () => {
       'members of older protocols',
       { toolResult: { a: 1 } },
       { text: '', content: [], other: { toolResult: { a: 1 } } },
+    ],
+    [
+      'isError that is no flag',
+      { content: [text('done')], isError: { why: 'quota' } },
+      { text: 'done', content: [text('done')], other: { isError: { why: 'quota' } } },
+    ],
+    ['isError that is the text false', { content: [text('done')], isError: 'false' }, 'done'],
+    [
+      'a question without anything to answer',
+      { resultType: 'input_required', content: [text('done')] },
+      { text: 'done', content: [text('done')], other: { resultType: 'input_required' } },
     ],
     ['a result that is a number', 7, 7],
     ['a result that is null', null, null],
@@ -196,6 +207,14 @@ describe('a failure keeps all that came with it', () => {
     });
   });
 
+  it.each<[string, object, RegExp]>([
+    ['an object in content', { content: { code: 'E77' } }, /E77/u],
+    ['_meta alone', { content: [], _meta: { why: 'quota' } }, /quota/u],
+    ['a resource', { content: [{ type: 'resource', resource: { uri: 'a:b', text: 'quota' } }] }, /quota/u],
+  ])('a reason in %s', async (_where, result, reason) => {
+    expect((await failureWith({ ...result, isError: true })).message).toMatch(reason);
+  });
+
   it('text beyond the limit of a message', async () => {
     const long = `${'x'.repeat(5_000)}END`;
     const { message, data } = await failureWith({ content: [text(long)], isError: true });
@@ -253,7 +272,7 @@ describe('whatever JSON a result carries, and wherever', () => {
       {
         content: fc.oneof(fc.array(block, { maxLength: 3 }), block, fc.constant(null)),
         structuredContent: fc.oneof(marked, fc.array(marked, { maxLength: 2 }), fc.constant(null), fc.integer()),
-        isError: fc.constantFrom(true, false, null, 'no', 0),
+        isError: fc.oneof(fc.constantFrom(true, false, null, 'no', 0), marked),
         _meta: fc.oneof(fc.constant(null), marked, fc.constant('meta')),
       },
       { requiredKeys: [] },
@@ -267,8 +286,11 @@ describe('whatever JSON a result carries, and wherever', () => {
             : await harness.callTool('mcp.server.says', { result: JSON.stringify(given) });
         if (given.isError !== true) expect(read).toMatchObject({ status: 'completed' });
         const found = new Set(leaves(read));
-        const { content, structuredContent, _meta } = JSON.parse(JSON.stringify(given)) as Record<string, unknown>;
-        const sent = [content, structuredContent, _meta].flatMap(markedValues);
+        const { content, structuredContent, _meta, isError } = JSON.parse(JSON.stringify(given)) as Record<
+          string,
+          unknown
+        >;
+        const sent = [content, structuredContent, _meta, isError].flatMap(markedValues);
         expect(sent.filter((leaf) => !found.has(leaf))).toEqual([]);
       }),
       { numRuns: 200 },

@@ -36,6 +36,9 @@ export interface OpenGateway {
  */
 export const SERVERS_WAIT_MS = 5_000;
 
+/** Maximum JSON bytes of a script's value, unless the user sets the limit: a client reads a large value in parts. */
+const MAX_RETURN_BYTES = 4 * 1024 * 1024;
+
 /**
  * Opens the gateway that the flags describe, with the user's data folder. `warn` is called for problems that the user
  * should know about. Throws UsageErrors.
@@ -116,8 +119,9 @@ export async function makeGateway(
   );
   const approvals = gatewayPolicy(settings, rules);
   const scripts = settings.runtime === 'quickjs' ? 'one-program' : 'separate';
+  const limits = { maxReturnBytes: MAX_RETURN_BYTES, ...settings.limits };
   const own = { ...parts, approvals, kept, coding, scripts } as const;
-  const { harness, attachable, tools, suggestRules } = await openHarness(settings, own);
+  const { harness, attachable, tools, suggestRules } = await openHarness({ ...settings, limits }, own);
   rules.know(tools, suggestRules);
   const servers = await starting;
   servers?.attach(attachable);

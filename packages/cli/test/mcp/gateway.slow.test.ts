@@ -334,6 +334,27 @@ describe('the gateway', () => {
     expect(place.mailWasStarted).toBe(true);
   });
 
+  it('keeps a value of some megabytes, which a client reads in parts', async () => {
+    const client = await CLIENTS[0]![1](new McpPlace());
+    onTestFinished(() => client.close());
+    const made = await run(client, `return Array.from({ length: 100_000 }, (_, index) => '😀' + index)`);
+    const { scriptId } = made.structuredContent;
+    expect(textOf(made)).toContain(`Call read_value with { "scriptId": "${scriptId}", "offset": 0 }`);
+    let json = '';
+    for (let more = true; more;) {
+      const args = { scriptId, offset: json.length };
+      const [part = '', rest] = textOf(
+        (await client.callTool({ name: 'read_value', arguments: args })) as Result,
+      ).split('\n[');
+      expect(part).not.toBe('');
+      json += part;
+      more = rest !== undefined;
+    }
+    const value = JSON.parse(json) as string[];
+    expect(value).toHaveLength(100_000);
+    expect(value.at(-1)).toBe('😀99999');
+  });
+
   it('asks for its token, and knows its own host and origins alone', async () => {
     const place = placeWithMail();
     const { url, token } = await listening(place);

@@ -41,9 +41,14 @@ interface NamedLogin {
   /** The issuer of the tokens, as the service names itself. */
   readonly issuer: string;
   /** The credentials of a program without a user, for the grant `client_credentials`. */
-  readonly client: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  readonly client: ClientCredentials | undefined;
   readonly scope: string | undefined;
 }
+
+/** The name of a program at a login service, with its secret, or with the private key that signs its requests. */
+type ClientCredentials =
+  | { readonly clientId: string; readonly clientSecret: string }
+  | { readonly clientId: string; readonly privateKey: string; readonly algorithm: string };
 
 /** The API of an OpenAPI document: each of its operations is a tool. */
 export interface OpenApiTransport {
@@ -110,6 +115,8 @@ const EntrySchema = z.looseObject({
       issuer: z.string(),
       clientId: z.string().min(1).optional(),
       clientSecret: z.string().optional(),
+      privateKey: z.string().optional(),
+      algorithm: z.string().min(1).optional(),
       scope: z.string().optional(),
     })
     .optional(),
@@ -123,6 +130,10 @@ const EntrySchema = z.looseObject({
 });
 
 type Entry = z.infer<typeof EntrySchema>;
+type OAuthEntry = NonNullable<Entry['oauth']>;
+
+/** The algorithm of signatures by a private key of the curve P-256. */
+const DEFAULT_ALGORITHM = 'ES256';
 
 const TIME = 'a whole number of milliseconds from 1 to 86400000';
 
@@ -137,7 +148,7 @@ const SHAPES: Readonly<Record<keyof Entry, string>> = {
   openapi: 'the path or the address of an OpenAPI document',
   baseUrl: 'an address',
   headers: 'an object whose values are strings',
-  oauth: 'an object with "issuer" and perhaps "clientId", "clientSecret" and "scope"',
+  oauth: 'an object with "issuer" and perhaps "clientId", "clientSecret", "privateKey", "algorithm" and "scope"',
   roots: 'true or false',
   disabled: 'true or false',
   enabled: 'true or false',
@@ -240,26 +251,38 @@ function entryTransport(entry: Entry, expand: Expand): ServerToStart['transport'
 
 function namedLogin(oauth: Entry['oauth'], expand: Expand): NamedLogin | undefined {
   if (oauth === undefined) return undefined;
-  const { clientId, clientSecret, scope } = oauth;
+  const { scope } = oauth;
   const issuer = expand(oauth.issuer);
   // defence: mcp-issuers-are-safe
   if (safePage(issuer) === undefined)
     throw new ConfigurationError('"oauth.issuer" must be an address with https, or on this machine');
   return {
     issuer,
-    client: clientCredentials(clientId, clientSecret, expand),
+    client: clientCredentials(oauth, expand),
     scope: scope === undefined ? undefined : expand(scope),
   };
 }
 
+function clientCredentials(oauth: OAuthEntry, expand: Expand): ClientCredentials | undefined {
+  const { clientId, clientSecret, privateKey, algorithm } = oauth;
+  if (clientId === undefined && clientSecret === undefined && privateKey === undefined) return undefined;
+  if (clientSecret !== undefined && privateKey !== undefined)
+    throw new ConfigurationError('it has both "oauth.clientSecret" and "oauth.privateKey"; remove one of them');
+  const member = privateKey === undefined ? 'clientSecret' : 'privateKey';
+  const secret = namedSecret(member, privateKey ?? clientSecret);
+  if (clientId === undefined) throw new ConfigurationError(`"oauth.${member}" needs "oauth.clientId"`);
+  const credentials = { clientId: expand(clientId) };
+  return privateKey === undefined
+    ? { ...credentials, clientSecret: expand(secret) }
+    : { ...credentials, privateKey: expand(secret), algorithm: algorithm ?? DEFAULT_ALGORITHM };
+}
+
 /** Text in the file is no secret: everyone who reads the file has it. */
-function clientCredentials(clientId: string | undefined, clientSecret: string | undefined, expand: Expand) {
-  if (clientId === undefined && clientSecret === undefined) return undefined;
+function namedSecret(member: string, reference: string | undefined): string {
   // defence: mcp-secrets-are-variables
-  if (clientSecret === undefined || !/^\$\{[^}]*\}$/u.test(clientSecret) || clientSecret.includes(':-'))
-    throw new ConfigurationError('"oauth.clientSecret" must name an environment variable, such as "${DOCS_SECRET}"');
-  if (clientId === undefined) throw new ConfigurationError('"oauth.clientSecret" needs "oauth.clientId"');
-  return { clientId: expand(clientId), clientSecret: expand(clientSecret) };
+  if (reference === undefined || !/^\$\{[^}]*\}$/u.test(reference) || reference.includes(':-'))
+    throw new ConfigurationError(`"oauth.${member}" must name an environment variable, such as "\${DOCS_SECRET}"`);
+  return reference;
 }
 
 function openApiTransport(entry: Entry, given: string, expand: Expand): OpenApiTransport {

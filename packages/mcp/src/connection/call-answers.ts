@@ -49,13 +49,19 @@ export class CallAnswers {
     if (!this.#openCalls.delete(Number(id))) return undefined;
     if (error !== undefined && (error !== null || result === undefined))
       return { jsonrpc: '2.0', id, error: readableError(error) };
-    if (method === 'tools/call' && isRecord(result) && result['resultType'] === 'input_required') return undefined;
+    if (method === 'tools/call' && asksForInput(result)) return undefined;
     return {
       jsonrpc: '2.0',
       id,
       result: { resultType: 'complete', content: [], structuredContent: { [RESULT]: result } },
     };
   }
+}
+
+/** Whether a result is a question of the server. A result that only says so has nothing to answer. */
+function asksForInput(result: unknown): boolean {
+  if (!isRecord(result) || result['resultType'] !== 'input_required') return false;
+  return isRecord(result['inputRequests']) || typeof result['requestState'] === 'string';
 }
 
 /** The server's result of a call, as the server wrote it. `answer`: the SDK's result. */

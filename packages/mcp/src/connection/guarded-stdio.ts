@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { withLongIntegers } from '../tools/long-integers.js';
 import type { CallAnswers } from './call-answers.js';
 import { checkMessage, PartialMessage } from './limited-answer.js';
 import { oneLine } from './readable.js';
@@ -65,6 +67,7 @@ export class GuardedStdio extends StdioClientTransport {
   override start(): Promise<void> {
     const starting = super.start();
     const child = this.#child();
+    if (child?.stdin) writeLongIntegers(child.stdin);
     child?.stdout?.prependListener('data', (chunk: Buffer) => this.#look(chunk, child));
     child?.once('exit', (code, signal) => {
       this.#end = signal === null ? `, with exit code ${code}` : `, by ${signal}`;
@@ -122,6 +125,12 @@ export class GuardedStdio extends StdioClientTransport {
     // defence: mcp-junk-is-limited
     endAtOnce(child);
   }
+}
+
+/** The SDK writes each message as one text. */
+function writeLongIntegers(stdin: Writable): void {
+  const write = stdin.write.bind(stdin) as (text: string, ...rest: unknown[]) => boolean;
+  stdin.write = (text: string, ...rest: unknown[]) => write(withLongIntegers(text), ...rest);
 }
 
 /** Ends the program, and stops reading its output, because programs that it has started may still hold its pipes. */

@@ -2,6 +2,7 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedSignal } from '@toolscript/core/internal';
 import type { HttpTransport } from '../configuration/server-config.js';
 import { mayBeCall, type CallAnswers } from './call-answers.js';
+import { withLongIntegers, withoutMark } from '../tools/long-integers.js';
 import { limitedAnswer } from './limited-answer.js';
 
 /**
@@ -19,10 +20,14 @@ export function serverFetch({ url: server, headers, login }: HttpTransport, answ
     // defence: mcp-other-origins-are-guarded
     if (url.origin !== server.origin) return fetchPublic(url, init);
     const all = new Headers(headers);
-    new Headers(init.headers).forEach((value, name) => all.set(name, value));
+    new Headers(init.headers).forEach((value, name) => all.set(name, withoutMark(value)));
     if (typeof init.body === 'string' && mayBeCall(init.body)) answers?.sent(parsedBody(init.body));
     // defence: mcp-http-answers-are-limited
-    return limitedAnswer(await fetch(url, { ...init, headers: all }), (text) => answers?.enveloped(text) ?? text);
+    const body = typeof init.body === 'string' ? { body: withLongIntegers(init.body) } : {};
+    return limitedAnswer(
+      await fetch(url, { ...init, ...body, headers: all }),
+      (text) => answers?.enveloped(text) ?? text,
+    );
   };
 }
 

@@ -42,12 +42,16 @@ export async function outcomeResult(
   };
 }
 
-/** The beginning of a text, with its whole length. */
+/** A part of a text, with its place if more follows. A part never ends within a character. */
 export function textPart(text: string, offset: number, maxLength: number): string {
-  const part = text.slice(offset, offset + maxLength);
-  return offset + part.length < text.length
-    ? `${part}\n[characters ${offset} to ${offset + part.length} of ${text.length}]`
-    : part;
+  const end = characterEnd(text, offset + maxLength);
+  const part = text.slice(offset, end);
+  return end < text.length ? `${part}\n[characters ${offset} to ${end} of ${text.length}]` : part;
+}
+
+/** The index, or the one before if a character of two code units is there. */
+function characterEnd(text: string, index: number): number {
+  return (text.codePointAt(index - 1) ?? 0) > 0xff_ff ? index - 1 : index;
 }
 
 /** The JSON text of a script's value without the data of images, which are shown; undefined without a value. */

@@ -1,8 +1,11 @@
 import type { Outcome } from '@toolscript/core';
+import { valueText } from './outcome-result.js';
 import { ScriptSessions } from './sessions.js';
 import type { OfferedRules } from './suggested-rule.js';
 
 const MAX_SCRIPTS = 50;
+/** Maximum characters of JSON of the outcomes of one owner. The newest outcome is kept, however large it is. */
+const MAX_OUTCOMES_LENGTH = 32 * 1024 * 1024;
 
 /** The script of such a failure has not ended: it can still be resumed, or another process runs it. */
 const CONTINUES: ReadonlySet<string> = new Set(['ScriptInterruptedError', 'StoreError', 'SuspensionError']);
@@ -28,12 +31,21 @@ export interface ScriptTask {
   readonly answered: Set<string>;
 }
 
+interface EndedScript {
+  readonly outcome: Outcome;
+  /** The characters of its JSON. */
+  readonly length: number;
+}
+
 /** The last scripts of one owner, with the newest script last. */
 export class PastScripts {
   readonly sessions = new ScriptSessions();
   readonly #scripts = new Map<string, PastScript>();
   /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
-  readonly #outcomes = new Map<string, Outcome>();
+  readonly #outcomes = new Map<string, EndedScript>();
+  #outcomesLength = 0;
+  /** The value that was read last: a client reads the parts of one value in turn. */
+  #readValue: { readonly outcome: Outcome; readonly text: string | undefined } | undefined;
   readonly #resumedScripts = new Map<string, Promise<Outcome>>();
   readonly #tasks = new Map<string, ScriptTask>();
   /** The rules that open questions offer, by script. */
@@ -56,12 +68,27 @@ export class PastScripts {
       code: code ?? known?.code ?? '',
       operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
     });
-    if (status === 'completed' || (status === 'failed' && !CONTINUES.has(error!.code)))
-      this.#outcomes.set(scriptId, outcome);
+    if (status === 'completed' || (status === 'failed' && !CONTINUES.has(error!.code))) this.#keep(outcome);
     const [oldest] = this.#scripts.keys();
     if (this.#scripts.size <= MAX_SCRIPTS) return;
     this.#scripts.delete(oldest!);
-    this.#outcomes.delete(oldest!);
+    this.#drop(oldest!);
+  }
+
+  #keep(outcome: Outcome): void {
+    this.#drop(outcome.scriptId);
+    const { length } = JSON.stringify(outcome);
+    this.#outcomes.set(outcome.scriptId, { outcome, length });
+    this.#outcomesLength += length;
+    for (const oldest of this.#outcomes.keys()) {
+      if (this.#outcomesLength <= MAX_OUTCOMES_LENGTH || this.#outcomes.size === 1) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(scriptId: string): void {
+    this.#outcomesLength -= this.#outcomes.get(scriptId)?.length ?? 0;
+    this.#outcomes.delete(scriptId);
   }
 
   /**
@@ -105,7 +132,15 @@ export class PastScripts {
 
   /** The outcome of a script that has ended in this gateway. */
   endedOutcome(scriptId: string): Outcome | undefined {
-    return this.#outcomes.get(scriptId);
+    return this.#outcomes.get(scriptId)?.outcome;
+  }
+
+  /** The JSON text of the value of a script that has ended in this gateway. */
+  valueText(scriptId: string): string | undefined {
+    const outcome = this.endedOutcome(scriptId);
+    if (outcome === undefined) return undefined;
+    if (this.#readValue?.outcome !== outcome) this.#readValue = { outcome, text: valueText(outcome) };
+    return this.#readValue.text;
   }
 
   /** The task of a script, which begins with the first request about it. */

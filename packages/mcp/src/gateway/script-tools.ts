@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@modelcontextprotocol/server';
 import type { Outcome, ResumeOptions, RunScriptOptions } from '@toolscript/core';
 import { z } from 'zod';
-import { outcomeResult, textPart, valueText } from './outcome-result.js';
+import { outcomeResult, textPart } from './outcome-result.js';
 import { callWaitMs, ownerOptions, runForCall, withUnanswered, type Answer } from './call-run.js';
 import { withProgress } from './progress.js';
 import { offerTasks, TaskCalls } from './script-tasks.js';
@@ -109,11 +109,10 @@ function registerReadValue(server: McpServer, services: GatewayServices): void {
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     ({ scriptId, offset = 0 }, ctx) => {
-      const outcome = services.past.endedOutcome(scriptId);
-      const value = outcome && valueText(outcome);
+      const value = services.past.valueText(scriptId);
       if (value === undefined)
         return report(
-          `There is no value of a script "${scriptId}". The values of the last 50 scripts are kept while the gateway runs. Run the script again.`,
+          `There is no value of a script "${scriptId}". The values of the last scripts are kept while the gateway runs. Run the script again.`,
         );
       const maxLength = services.harness.limits.modelOutputTokens * 3;
       const content = [{ type: 'text' as const, text: textPart(value, offset, maxLength) }];

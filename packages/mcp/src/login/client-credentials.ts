@@ -1,13 +1,20 @@
-import { ClientCredentialsProvider, type OAuthClientProvider } from '@modelcontextprotocol/client';
+import {
+  ClientCredentialsProvider,
+  PrivateKeyJwtProvider,
+  type OAuthClientProvider,
+} from '@modelcontextprotocol/client';
 import type { ServerToStart } from '../configuration/server-config.js';
 
 /**
- * The login of a program without a user; undefined if the configuration has no credentials. The tokens stay in memory,
- * and belong to this server alone.
+ * The login of a program without a user, with its secret or with requests that its private key signs; undefined if the
+ * configuration has no credentials. The tokens stay in memory, and belong to this server alone.
  */
 export function credentialsProvider({ transport }: ServerToStart): OAuthClientProvider | undefined {
   const login = 'login' in transport ? transport.login : undefined;
   if (login?.client === undefined) return undefined;
   const { issuer: expectedIssuer, scope, client } = login;
-  return new ClientCredentialsProvider({ ...client, expectedIssuer, ...(scope === undefined ? {} : { scope }) });
+  const options = { expectedIssuer, ...(scope === undefined ? {} : { scope }) };
+  return 'privateKey' in client
+    ? new PrivateKeyJwtProvider({ ...client, ...options })
+    : new ClientCredentialsProvider({ ...client, ...options });
 }

@@ -84,12 +84,18 @@ function openFile(path: string): PrivateJsonFile<typeof FileSchema> {
   });
 }
 
+function isSameAddress(one: string | undefined, other: string): boolean {
+  return one?.replace(/\/$/u, '') === other.replace(/\/$/u, '');
+}
+
 class FileLogin implements LoginProvider {
   readonly redirectUrl: string;
   readonly clientMetadataUrl?: string;
   readonly clientMetadata: OAuthClientMetadata;
   readonly #name: string;
   readonly #server: string;
+  /** The login service that the user has named. */
+  readonly #issuer: string | undefined;
   readonly #ready: Promise<void>;
   readonly #onRedirect: OAuthFileOptions['onRedirect'];
   readonly #file: PrivateJsonFile<typeof FileSchema>;
@@ -104,6 +110,7 @@ class FileLogin implements LoginProvider {
     this.#name = server.name;
     // defence: mcp-logins-belong-to-their-address
     this.#server = serverFingerprint(server);
+    this.#issuer = 'login' in server.transport ? server.transport.login?.issuer : undefined;
     this.#onRedirect = onRedirect;
     this.#file = file;
     this.#ready = startsOver ? this.#update(() => ({})) : Promise.resolve();
@@ -134,7 +141,8 @@ class FileLogin implements LoginProvider {
   }
 
   saveTokens(tokens: StoredOAuthTokens): Promise<void> {
-    return this.#save({ tokens, verifier: undefined, state: undefined });
+    // A server may name another login service later, so the next login asks it again.
+    return this.#save({ tokens, verifier: undefined, state: undefined, discovery: undefined });
   }
 
   async redirectToAuthorization(page: URL): Promise<void> {
@@ -159,7 +167,9 @@ class FileLogin implements LoginProvider {
   }
 
   async discoveryState(): Promise<OAuthDiscoveryState | undefined> {
-    return (await this.#read()).discovery;
+    const { discovery } = await this.#read();
+    const isOther = this.#issuer !== undefined && !isSameAddress(discovery?.authorizationServerUrl, this.#issuer);
+    return isOther ? undefined : discovery;
   }
 
   async state(): Promise<string> {

@@ -93,10 +93,7 @@ function isUsed({ name, place }: Pick<Parameter, 'name' | 'place'>, path: string
 
 function parameterSchema(schema: unknown, description: unknown): unknown {
   const given = isRecord(schema) ? schema : {};
-  // A result has integers of 64 bits as text, which the next call then passes.
-  const isLong = given['type'] === 'integer' && given['format'] === 'int64';
-  const known = isLong ? { ...given, type: ['integer', 'string'] } : given;
   return typeof description === 'string' && description !== ''
-    ? { ...known, description: oneLine(description, 500) }
-    : known;
+    ? { ...given, description: oneLine(description, 500) }
+    : given;
 }

@@ -1,6 +1,7 @@
 import { isRecord } from '@toolscript/core/internal';
 import { ToolCallError } from '@toolscript/core';
 import type { Operation } from './operations.js';
+import { withLongIntegers, withoutMark } from '../tools/long-integers.js';
 import { IN_PATH, type Parameter } from './parameters.js';
 import type { BodyPlan } from './request-body.js';
 
@@ -69,8 +70,7 @@ type Encode = (text: string) => string;
 
 /** A value in a path or a header: lists and objects with commas. */
 function simpleText({ value, isJson, explode }: GivenParameter, encode: Encode = (plain) => plain): string {
-  if (isJson || typeof value !== 'object' || value === null)
-    return encode(isJson ? JSON.stringify(value) : text(value));
+  if (isJson || typeof value !== 'object' || value === null) return encode(isJson ? json(value) : text(value));
   if (Array.isArray(value)) return value.map((part) => encode(text(part))).join(',');
   return Object.entries(value)
     .map(([name, part]) => [encode(name), encode(text(part))].join(explode ? '=' : ','))
@@ -82,7 +82,7 @@ const SEPARATORS: Readonly<Record<string, string>> = { spaceDelimited: '%20', pi
 /** The names of a parameter in a query, with their encoded values. */
 function queryPairs({ name, value, style, explode, isJson }: GivenParameter): [name: string, value: string][] {
   if (isJson || typeof value !== 'object' || value === null)
-    return [[name, encodeURIComponent(isJson ? JSON.stringify(value) : text(value))]];
+    return [[name, encodeURIComponent(isJson ? json(value) : text(value))]];
   const parts = Object.entries(value).map(([key, part]): [string, string] => [key, encodeURIComponent(text(part))]);
   const isList = Array.isArray(value);
   if (style === 'deepObject') return parts.map(([key, part]) => [`${name}[${isList ? '' : key}]`, part]);
@@ -109,7 +109,7 @@ async function requestBody(
   const { form, mediaType: type, isWhole, required } = plan;
   const value = isWhole ? members['body'] : members;
   if (value === undefined || (!isWhole && required.length === 0 && Object.keys(members).length === 0)) return undefined;
-  if (form === 'json') return { type, content: JSON.stringify(value) };
+  if (form === 'json') return { type, content: json(value) };
   if (form === 'text') return { type, content: text(value) };
   if (form === 'binary') return { type, content: Buffer.from(text(value), 'base64') };
   const encoded = new Response(form === 'multipart' ? multipart(value, plan) : urlEncoded(value));
@@ -140,5 +140,7 @@ function fields(value: unknown): [name: string, field: unknown][] {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? json(value) : withoutMark(String(value));
 }
+
+const json = (value: unknown): string => withLongIntegers(JSON.stringify(value));

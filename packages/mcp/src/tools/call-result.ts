@@ -28,7 +28,8 @@ export interface CallValue {
  *   gets it as `_content`. Data that is not an object becomes `{ structuredContent, text, content }`.
  * - Without `structuredContent`, the value is the text, parsed if it is a JSON object or list. If there is more than
  *   text, it is `{ text, content }`. It is null for an empty result.
- * - `_meta`, except the protocol's own members, is in `_meta`, and unknown members of the result are in `other`.
+ * - `_meta`, except the protocol's own members, is in `_meta`. Unknown members of the result are in `other`, and so are
+ *   `isError` and `resultType` with a value that the protocol does not have.
  *
  * Throws a `ToolCallError` if the tool failed; its data has the same value.
  */
@@ -65,9 +66,17 @@ interface ResultParts {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
+/** The values of the protocol's own members that say nothing more than what is read from them. */
+const FLAGS: Readonly<Record<string, ReadonlySet<unknown> | undefined>> = {
+  isError: new Set([true, false, 'true', 'false', null, undefined]),
+  resultType: new Set(['complete', null, undefined]),
+};
+
 function readParts(result: unknown, images: ImageCache, inlineLength = MAX_INLINE_LENGTH): ResultParts {
   const members = isRecord(result) ? result : { structuredContent: result };
-  const { content, structuredContent: data, isError, _meta: meta, resultType: _, ...other } = members;
+  const { content, structuredContent: data, _meta: meta, ...rest } = members;
+  const { isError } = rest;
+  const other = Object.fromEntries(Object.entries(rest).filter(([name, value]) => !FLAGS[name]?.has(value)));
   const given = Array.isArray(content) ? (content as unknown[]) : [content ?? []].flat();
   const inline = { left: inlineLength };
   const blocks = given.map((block) => readBlock(block, images, inline));
@@ -160,18 +169,28 @@ function plainData(value: unknown): unknown {
 
 function failure(name: string, parts: ResultParts): ToolCallError {
   const { texts, structuredContent: data, more } = parts;
+  const isEmpty = parts.blocks.length === 0 && data === undefined && Object.keys(more).length === 0;
+  const value = isEmpty ? undefined : plainData(valueOf(parts));
   const said = texts.filter((text) => text !== '');
   if (data !== undefined && !said.some((text) => isContained(text, data, new Set()))) said.push(JSON.stringify(data));
+  if (said.length === 0 && !isEmpty) said.push(JSON.stringify(value, shortened));
   const reason = plainLines(said.join('\n'), MAX_ERROR_LENGTH);
   const message =
     reason === ''
       ? `The tool "${name}" failed and gave no reason. Check the arguments, and the log of its server.`
       : reason;
-  const isEmpty = parts.blocks.length === 0 && data === undefined && Object.keys(more).length === 0;
   return new ToolCallError('ToolExecutionError', message, {
     reason: 'tool',
-    ...(isEmpty ? {} : { result: boundedData(plainData(valueOf(parts))) }),
+    ...(isEmpty ? {} : { result: boundedData(value) }),
   });
+}
+
+const MAX_SHOWN_DATA = 100;
+
+/** Leaves out the data of images and files. */
+function shortened(key: string, value: unknown): unknown {
+  const isLong = key === 'data' && typeof value === 'string' && value.length > MAX_SHOWN_DATA;
+  return isLong ? `[${value.length} characters]` : value;
 }
 
 /** Data of an error: the beginning of its JSON text if it is too large. */

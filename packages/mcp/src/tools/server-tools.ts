@@ -15,6 +15,7 @@ import { readResult, type OutputProblem } from './call-result.js';
 import type { ToolNotes, SkippedTool, ToolDefinition } from './definition.js';
 import type { ImageCache } from './image-cache.js';
 import { inTurns } from './in-turns.js';
+import { acceptingLongIntegers, markLongIntegers } from './long-integers.js';
 import { readableSchema } from './readable-schema.js';
 import { scriptNames } from './script-names.js';
 
@@ -87,6 +88,7 @@ function serverTool(
 ): DefinedTool {
   const { annotations, inputSchema, outputSchema, description, title, uiResource } = definition;
   const hints = config.trustAnnotations ? annotations : {};
+  const scriptSchema = acceptingLongIntegers(inputSchema);
   const make = (output: object | undefined): DefinedTool => {
     const outputProblem = output && outputCheck(name, output);
     const tool = defineTool(
@@ -95,7 +97,7 @@ function serverTool(
         description: [plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH), uiLink(config, uiResource)].join(
           '',
         ),
-        inputSchema: readableSchema(inputSchema),
+        inputSchema: readableSchema(scriptSchema),
         ...(output === undefined ? {} : { outputSchema: declaredOutput(readableSchema(output), config) }),
         effect: toolEffect(hints),
         approval: toolApproval(action, hints),
@@ -104,7 +106,8 @@ function serverTool(
         source: sourceOf(config),
         permissions: () => [name.replace('.', ':')],
         execute: async (input: Record<string, unknown>, { signal, progress, warn }: ToolCallContext) => {
-          const result = await call(definition, input, { signal, onProgress: progress });
+          const sent = scriptSchema === inputSchema ? input : markLongIntegers(inputSchema, input);
+          const result = await call(definition, sent, { signal, onProgress: progress });
           const { value, warning } = readResult(result, { name: definition.name, outputProblem }, images);
           if (warning !== undefined) warn?.(warning);
           return value;

@@ -1,12 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomUUID, verify, type KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OlderServer, listen } from './http-servers.js';
 
 /**
  * An MCP server that requires a login: an authorization server and the resource in one, with PKCE. `issuer`: the issuer
- * that it names in place of itself.
+ * that it names in place of itself. `clientKey`: the public key of the program "me".
  */
-export async function guardedServer({ issuer }: { issuer?: string } = {}) {
+export async function guardedServer({ issuer, clientKey }: { issuer?: string; clientKey?: KeyObject } = {}) {
   const secrets: string[] = [];
   const tools = new OlderServer();
   tools.tools.set('secret', () => 'the secret');
@@ -34,7 +34,8 @@ export async function guardedServer({ issuer }: { issuer?: string } = {}) {
         registration_endpoint: `${origin}/register`,
         response_types_supported: ['code'],
         code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+        token_endpoint_auth_methods_supported:
+          clientKey === undefined ? ['none', 'client_secret_basic'] : ['private_key_jwt'],
       });
     if (pathname === '/register')
       return json(response, { ...(JSON.parse(await bodyOf(request)) as object), client_id: 'client-1' }, 201);
@@ -47,6 +48,11 @@ export async function guardedServer({ issuer }: { issuer?: string } = {}) {
     }
     if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request));
+      const assertion = form.get('client_assertion');
+      if (assertion !== null && clientKey !== undefined) {
+        secrets.push(isSignedBy(clientKey, assertion, origin) ? 'signed' : 'not signed');
+        return secrets.at(-1) === 'signed' ? grant(response) : json(response, { error: 'invalid_client' }, 401);
+      }
       if (form.get('grant_type') === 'client_credentials') {
         secrets.push(Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString());
         return secrets.at(-1) === 'me:right' ? grant(response) : json(response, { error: 'invalid_client' }, 401);
@@ -67,6 +73,16 @@ export async function guardedServer({ issuer }: { issuer?: string } = {}) {
     return response.writeHead(401, { 'www-authenticate': challenge }).end();
   });
   return { url, secrets, revoke: () => tokens.clear(), refreshes: () => refreshes };
+}
+
+/** Whether the program "me" has signed a token for the audience with ES256. */
+function isSignedBy(key: KeyObject, token: string, audience: string): boolean {
+  const [header = '', claims = '', signature = ''] = token.split('.');
+  const { iss, sub, aud } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, unknown>;
+  const isForThis = iss === 'me' && sub === 'me' && String(aud).replace(/\/$/u, '') === audience;
+  const data = Buffer.from(`${header}.${claims}`);
+  const signed = verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
+  return isForThis && signed;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
