@@ -253,7 +253,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels a script, and answers its end. A script that has ended stays unchanged. */
+        /** Cancels a script, and answers its end. A script that has ended stays unchanged. Approvals for which a cancelled script waited are denied, and its run continues. */
         post: operations["cancelScript"];
         delete?: never;
         options?: never;
