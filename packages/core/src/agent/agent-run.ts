@@ -127,13 +127,17 @@ export class AgentRun {
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
   }
 
-  /** Resumes a suspended script, then runs the rest of the script's answer. */
+  /**
+   * Resumes a suspended script, then runs the rest of the script's answer. A script that a user has
+   * cancelled since is reported as cancelled.
+   */
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     await this.#continueWith(async () => {
       const { harness } = this.#settings;
       const resumed = await harness.resume(suspension, decisions, resumeOptions(this.#settings));
       const outcome = settledOutcome(this.#settings, resumed);
-      const hasStarted = mayBeResumed && harnessRefusal(outcome) !== undefined && harness.hasStore;
+      if (harnessRefusal(outcome) === undefined || !harness.hasStore) return outcome;
+      const hasStarted = mayBeResumed || (await this.#recovery.isCancelled(suspension));
       return hasStarted ? this.#recovery.recover(suspension, { force: true, evenEnded: true }) : outcome;
     }, mayBeResumed);
   }

@@ -118,7 +118,7 @@ export async function readText(
   return { text, error, incomplete, refusal };
 }
 
-function isCompaction(item: OutputItem): item is CompactionItem {
+export function isCompaction(item: OutputItem): item is CompactionItem {
   return item.type === 'compaction';
 }
 

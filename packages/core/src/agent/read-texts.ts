@@ -6,7 +6,7 @@ import { includesText } from '../text/includes-text.js';
 /** Minimum characters of a script that can repeat a text, without blanks and backslashes. */
 const MIN_SCRIPT = 24;
 /** Maximum characters of the texts that are compared: the latest ones. More would hold the host's event loop too long. */
-const MAX_READ = 250_000;
+export const MAX_READ = 250_000;
 
 /**
  * The texts of a conversation that neither its model nor its user wrote: results of scripts and calls, attached files. A

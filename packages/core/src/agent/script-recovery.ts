@@ -122,6 +122,12 @@ export class ScriptRecovery {
     return settledOutcome(this.#settings, await this.#settings.harness.recover(scriptId, options));
   }
 
+  async isCancelled(scriptId: string): Promise<boolean> {
+    const { harness, options } = this.#settings;
+    const details = await harness.inspect(scriptId, { principal: options.principal });
+    return details?.ended?.code === 'ScriptCancelledError';
+  }
+
   #lostItem({ scriptId, source }: { scriptId: string; source: string }, call?: FunctionCallItem): ScriptExecutionItem {
     const { carrier } = this.#settings.agent;
     return {

@@ -3,7 +3,7 @@ import type { OutputItem } from '../protocol/index.js';
 import type { ScriptOrigin } from '../protocol/provenance.js';
 
 /** Maximum characters of the user's texts that a script's start stores: the latest ones. */
-const MAX_USER_TEXTS = 65_536;
+export const MAX_USER_TEXTS = 65_536;
 
 /**
  * The facts of a conversation that decide how the literals of its next script are labelled, for `origin` of
@@ -35,7 +35,7 @@ function leavesUntrusted(item: OutputItem): boolean {
 }
 
 /** The text that the user wrote: without attached files, which others may have written. */
-function userText(item: OutputItem): string[] {
+export function userText(item: OutputItem): string[] {
   if (item.type === 'compaction') return item.last_message === undefined ? [] : [withoutFiles(item.last_message)];
   return item.type === 'message' && item.role === 'user' && item.untrusted !== true ? [withoutFiles(item.content)] : [];
 }

@@ -25,7 +25,7 @@ import { isLoss, type HeldRun } from './held-run.js';
 import { sharedSettings, withInstructions, withSettings } from './model-settings.js';
 import { scriptPrincipal } from '../principals.js';
 import type { LongReads } from './long-reads.js';
-import { loadHistory } from './run-history.js';
+import { loadNeededHistory } from './run-history.js';
 import { areFilesWhole } from './run-owner.js';
 import { narrowLimits, RunOptionsSchema, type RunOptions } from './run-options.js';
 import { compareInstructions } from './thread-instructions.js';
@@ -193,7 +193,7 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
 
 /** The conversation before the run. Long ones of a principal are read one after the other. */
 async function conversationBefore(run: Run, { stores, longReads }: ExecutionParts): Promise<readonly OutputItem[]> {
-  const load = () => loadHistory(stores, run.threadId, run);
+  const load = () => loadNeededHistory(stores, run);
   return longReads === undefined ? load() : longReads.read(run.principal, load);
 }
 

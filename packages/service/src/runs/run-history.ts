@@ -1,4 +1,5 @@
 import { extendHistory } from '@toolscript/core/agent';
+import { addNeeded } from '@toolscript/core/internal';
 import type { EventPage, ItemPage, RunPage, TurnItems } from '@toolscript/core/ports';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OutputItem, Run, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
@@ -7,37 +8,62 @@ import type { OutputItem, Run, ServiceStores, StreamEvent } from '@toolscript/co
  * The conversation as the model reads it, in chronological order. `before`: includes only runs that were created before
  * this run. `from`: omits the runs that were created before this run.
  */
-export async function loadHistory(
+export function loadHistory(
   stores: ServiceStores,
   threadId: string,
   before?: Pick<Run, 'runId'>,
   from?: Pick<Run, 'runId'>,
 ): Promise<readonly OutputItem[]> {
+  return readHistory(stores, { threadId, before, from, add: addAll });
+}
+
+/** The part of the conversation before a run that the run needs. Holds one page of the rest in the memory at a time. */
+export function loadNeededHistory(stores: ServiceStores, run: Run): Promise<readonly OutputItem[]> {
+  return readHistory(stores, { threadId: run.threadId, before: run, add: addNeeded });
+}
+
+interface HistoryQuery {
+  readonly threadId: string;
+  readonly before?: Pick<Run, 'runId'> | undefined;
+  readonly from?: Pick<Run, 'runId'> | undefined;
+  /** Adds the items of a page to those before it. */
+  readonly add: (items: OutputItem[], more: OutputItem[]) => OutputItem[];
+}
+
+async function readHistory(stores: ServiceStores, query: HistoryQuery): Promise<readonly OutputItem[]> {
+  const { threadId, before, from } = query;
   const all = await allRuns(stores, threadId);
   const runs = earlierThan(all.slice(from && all.findIndex(({ runId }) => runId === from.runId)), before);
   const overlap = await firstOverlap(stores, runs);
   const end = overlap === -1 ? before : runs[overlap];
-  const items = await itemsBetween(stores, threadId, from, end);
-  return overlap === -1 ? extendHistory(items, []) : inOrderOfEvents(stores, items, runs.slice(overlap));
+  const items = await itemsBetween(stores, query, end);
+  if (overlap === -1) return extendHistory(items, []);
+  return query.add([], [...(await inOrderOfEvents(stores, items, runs.slice(overlap)))]);
+}
+
+function addAll(items: OutputItem[], more: readonly OutputItem[]): OutputItem[] {
+  for (const item of more) items.push(item);
+  return items;
 }
 
 /** The items of the turns from one run on, before another one. Reads no later page. */
 async function itemsBetween(
   { threads }: ServiceStores,
-  threadId: string,
-  start: Pick<Run, 'runId'> | undefined,
+  { threadId, from, add }: HistoryQuery,
   end: Pick<Run, 'runId'> | undefined,
 ): Promise<OutputItem[]> {
-  const items: OutputItem[] = [];
-  let isBefore = start !== undefined;
+  let items: OutputItem[] = [];
+  let isBefore = from !== undefined;
   for (let query: { after?: string | undefined } | undefined = {}; query !== undefined;) {
     const page: ItemPage = await threads.readItems(threadId, query);
-    for (const turn of page.turns) {
-      if (turn.runId === end?.runId) return items;
-      if (turn.runId === start?.runId) isBefore = false;
-      if (!isBefore) for (const item of turn.items) items.push(item);
+    const more: OutputItem[] = [];
+    const at = page.turns.findIndex(({ runId }) => runId === end?.runId);
+    for (const turn of at === -1 ? page.turns : page.turns.slice(0, at)) {
+      if (turn.runId === from?.runId) isBefore = false;
+      if (!isBefore) for (const item of turn.items) more.push(item);
     }
-    query = page.next === undefined ? undefined : { after: page.next };
+    items = add(items, more);
+    query = page.next === undefined || at !== -1 ? undefined : { after: page.next };
   }
   return items;
 }

@@ -1,6 +1,7 @@
 import type { Harness } from '@toolscript/core';
-import type { Outcome } from '@toolscript/core/protocol';
-import { scriptPrincipal } from '@toolscript/service';
+import type { ApprovalPage } from '@toolscript/core/ports';
+import type { Approval, Outcome } from '@toolscript/core/protocol';
+import { allPageItems, scriptPrincipal } from '@toolscript/service';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -44,16 +45,30 @@ export function scriptRoutes(instance: FastifyInstance, service: Service): void 
     config: { scope: 'run', audit: 'script_cancelled' },
     schema: {
       operationId: 'cancelScript',
-      description: 'Cancels a script, and answers its end. A script that has ended stays unchanged.',
+      description:
+        'Cancels a script, and answers its end. A script that has ended stays unchanged. Approvals for which a cancelled script waited are denied, and its run continues.',
       params: ScriptParameters,
       response: { 200: OutcomeSchema },
     },
     handler: async ({ caller, params: { scriptId } }) => {
       const principal = scriptPrincipal(caller.principal);
       const harness = await anyHarness(service);
-      return outcomeView(await harness.cancelScript(scriptId, { principal }));
+      const outcome = await harness.cancelScript(scriptId, { principal });
+      if (outcome.error?.code === 'ScriptCancelledError') await denyWaiting(service, scriptId, caller.principal);
+      return outcomeView(outcome);
     },
   });
+}
+
+/** Denies the approvals for which a cancelled script has waited, so that its run continues. */
+async function denyWaiting({ stores: { threads } }: Service, scriptId: string, principal: string): Promise<void> {
+  const pending = await allPageItems<ApprovalPage, Approval>(
+    (page) => threads.listApprovals({ principal, state: 'pending', ...page }),
+    ({ approvals }) => approvals,
+  );
+  for (const { approvalId, request } of pending)
+    if (request.scriptId === scriptId)
+      await threads.decide(approvalId, { decision: 'deny', note: 'The script was cancelled.' }, principal);
 }
 
 /** Any agent's harness: the agents share the store of scripts. */

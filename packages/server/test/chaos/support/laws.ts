@@ -1,8 +1,8 @@
 import { foldResponse } from '@toolscript/core/history';
 import { isFinalRunState } from '@toolscript/core/internal';
-import type { OutputItem, StreamEvent } from '@toolscript/core/protocol';
+import type { HarnessStore, OutputItem, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
 import { isDeepStrictEqual } from 'node:util';
-import { openEventLog, openStores } from '@toolscript/service/stores';
+import { openDatabase, openEventLog } from '@toolscript/service/stores';
 import { allEvents, PERSISTENCE_GROUP } from '@toolscript/service';
 import { operationsIn } from '../../crash/support/operations.js';
 import type { Cluster, LedgerLine } from './cluster.js';
@@ -33,14 +33,13 @@ export interface Verdict {
   };
 }
 
-type Stores = Awaited<ReturnType<typeof openStores>>;
-
 /** Compares the stores and the ledger after a campaign with the events that its clients have seen. */
 export async function judge(cluster: Cluster, load: Load): Promise<Verdict> {
-  const stores = await openStores(cluster.postgres.url);
+  const database = await openDatabase(cluster.postgres.url);
+  const { stores, scripts } = database;
   const log = await openEventLog(cluster.redis.url());
   try {
-    const judgement = new Judgement(stores, cluster.ledger());
+    const judgement = new Judgement(stores, scripts!, cluster.ledger());
     for (const run of load.runs) await judgement.run(run);
     judgement.ledger();
     judgement.releases(cluster.oldNames);
@@ -52,7 +51,7 @@ export async function judge(cluster: Cluster, load: Load): Promise<Verdict> {
     return { problems: [...load.problems, ...judgement.problems], figures };
   } finally {
     await log.close();
-    await stores.close();
+    await database.close();
   }
 }
 
@@ -70,7 +69,8 @@ class Judgement {
     unknownUndos: 0,
     maxEpoch: 0,
   };
-  readonly #stores: Stores;
+  readonly #stores: ServiceStores;
+  readonly #scripts: HarnessStore;
   readonly #effects: readonly Effect[];
   readonly #claims: readonly Claimed[];
   readonly #reverts: readonly Reverted[];
@@ -80,8 +80,9 @@ class Judgement {
   /** The operations that the service has reported, by tag. */
   readonly #operations = new Map<string, string>();
 
-  constructor(stores: Stores, ledger: readonly LedgerLine[]) {
+  constructor(stores: ServiceStores, scripts: HarnessStore, ledger: readonly LedgerLine[]) {
     this.#stores = stores;
+    this.#scripts = scripts;
     this.#ledger = ledger;
     this.#effects = ledger.filter((line): line is Effect => 'tag' in line);
     this.#claims = ledger.filter((line): line is Claimed => 'claimed' in line);
@@ -108,6 +109,18 @@ class Judgement {
     if (epoch > suspensions) this.figures.interruptedRuns += 1;
     for (const [tag, status] of operationsIn(events)) this.#operations.set(tag, status);
     this.#givenUp(about, events);
+    await this.#storedScripts(about, events);
+  }
+
+  /** The store has each script with an effect. */
+  async #storedScripts(about: string, events: readonly StreamEvent[]): Promise<void> {
+    for (const item of foldResponse(events).output_items)
+      if (
+        item.type === 'script_execution_output' &&
+        item.operations.some(({ effect, status }) => effect !== 'read' && status === 'completed') &&
+        (item.script_id === undefined || (await this.#scripts.journal.read(item.script_id)) === undefined)
+      )
+        this.#break(`${about}: the store does not have the script of ${JSON.stringify(item)}`);
   }
 
   /**

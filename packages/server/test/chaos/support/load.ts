@@ -111,8 +111,8 @@ export class Load {
     let last = '';
     for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await delay(200)) {
       const done = await this.#ask((client) => client.call('POST', path, {}));
-      last = JSON.stringify(done?.body);
       const { status, body } = (await this.#ask((client) => client.call('GET', path))) ?? {};
+      last = JSON.stringify([done?.status, done?.body, status, body]);
       if (status !== 200 || body.refusal?.code === 'busy' || body.calls.length > 0) continue;
       const calls = body.notUndone as { callId: string }[];
       this.undone.push({ run, scriptId, notUndone: new Set(calls.map(({ callId }) => callId)) });
