@@ -147,7 +147,7 @@ function addedTo({ node }: Visit, index: SyntaxIndex): string | undefined {
 
 const ADDING = new Set(['push', 'unshift']);
 
-/** What the script does with a list; undefined if its items may be awaited. */
+/** The use that a script makes of a list; undefined if its items may be awaited. */
 function listUse(use: Visit): 'added' | 'awaited' | 'returned' | undefined {
   const { visit, path } = memberPath(use);
   const { key, parent } = visit;

@@ -62,7 +62,9 @@ export class DiagnosticPolicy {
   /** `offset` and `end`: the range of the diagnostic in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
-    if (this.#isInType(offset) || this.#isInserted(offset, end)) return 'off';
+    if (this.#isInType(offset)) return 'off';
+    // The name of a parameter may be inserted; its argument is the model's.
+    if (this.#isInserted(offset, end) && !WRONG_ARGUMENT.has(code)) return 'off';
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isInTryBlock(offset) ? 'warning' : 'error';
