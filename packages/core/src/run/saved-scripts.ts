@@ -15,7 +15,7 @@ import {
 } from '../protocol/index.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import { restoreScript, type Compiler } from '../script/index.js';
-import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
+import { toolParameters, typesOfSchemas, type ToolRegistry } from '../tools/index.js';
 import type { RunContext } from '../protocol/run-context.js';
 import { writtenNames } from '../text/identifier-name.js';
 import type { LazyChecker } from './lazy-checker.js';
@@ -144,7 +144,7 @@ function toolWithScripts({ registry, exposed }: Services, name: string): Tool | 
 const TYPE_PREFIX = 'SavedScript';
 
 function compileSavedScript(
-  { compiler, checker, toolNames }: Services,
+  { compiler, checker, toolNames, registry }: Services,
   { source, input }: SavedScript,
   { maxSourceBytes, queueWaitMs }: SourceLimits,
   principal: string | undefined,
@@ -155,6 +155,7 @@ function compileSavedScript(
     language: 'ts',
     maxSourceBytes: maxSourceBytes + head.length,
     toolNames,
+    findParameters: (tool) => toolParameters(registry.get(tool)),
     typeChecker: checker,
     principal,
     queueWaitMs,

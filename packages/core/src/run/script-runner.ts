@@ -17,7 +17,7 @@ import type { ScriptEnd } from '../answer/index.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { newId, sha256 } from '../text/crypto.js';
 import type { ObservedTools } from '../script/check/index.js';
-import { observedToolsType } from '../tools/index.js';
+import { observedToolsType, toolParameters } from '../tools/index.js';
 import { reportInternalError } from './durability/services.js';
 import { present } from '../protocol/json.js';
 import { storedOutcome } from './durability/journal-lines.js';
@@ -82,6 +82,7 @@ async function compile(
       maxSourceBytes: limits.maxSourceBytes,
       toolNames: services.toolNames,
       kept: cell?.kept,
+      findParameters: (tool) => toolParameters(services.registry.get(tool)),
       typeChecker: services.checker?.observing(observedTools(services, text.source, principal)),
       principal,
       queueWaitMs: limits.queueWaitMs,

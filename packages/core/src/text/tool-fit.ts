@@ -59,6 +59,21 @@ export class ToolFit {
     return only === undefined || others.length > 0 ? undefined : `tools.${only}`;
   }
 
+  /**
+   * Returns the path of the one namespace whose tool has this name, if `tools.NAME` itself means nothing: `github` for
+   * `search_code`.
+   */
+  namespaceOf(name: string): string | undefined {
+    if (this.#names.has(name) || this.#isNamespace(name)) return undefined;
+    const [only, ...others] = this.#byLastPart.get(name) ?? [];
+    return only === undefined || others.length > 0 ? undefined : only.slice(0, -1 - name.length);
+  }
+
+  #isNamespace(name: string): boolean {
+    const start = `${name}.`;
+    return [...this.#names].some((known) => known.startsWith(start));
+  }
+
   #namedTool(name: string): string | undefined {
     const exact = this.#exactly(name);
     if (exact !== undefined || !name.includes('.')) return exact;

@@ -1,5 +1,6 @@
 import { CATCHABLE_CODES } from '../protocol/errors.js';
 import type { JsonObject } from '../protocol/json.js';
+import type { ToolParameter } from '../protocol/tool-parameter.js';
 import type { Tool } from '../protocol/tools.js';
 import { schemaTree } from '../schema/read-schema.js';
 import { identifierName } from '../text/identifier-name.js';
@@ -247,6 +248,14 @@ function namings(required: readonly string[], aliases: readonly [string, string]
     ways = [...ways, ...others.flatMap(([alias]) => ways.map((way) => new Map(way).set(name, alias)))];
   }
   return ways;
+}
+
+/** The parameters of a tool in the order of its schema; undefined if its arguments are not a plain list of members. */
+export function toolParameters(tool: Tool | undefined): readonly ToolParameter[] | undefined {
+  if (tool === undefined || !isPlainObjectSchema(schemaTree(tool.inputSchema).root)) return undefined;
+  const { properties = {}, required } = tool.inputSchema;
+  const needed = new Set(Array.isArray(required) ? required : []);
+  return Object.keys(properties as JsonObject).map((name) => ({ name, isRequired: needed.has(name) }));
 }
 
 /** Whether a call without arguments is invalid. If the schema is not a plain list of members, the validator decides. */

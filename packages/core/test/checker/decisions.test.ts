@@ -115,6 +115,14 @@ describe('promises and tools that are used as values', () => {
       'runs',
     ],
     ['const isOn: boolean = true; return (isOn ? tools.read({ id: "1" }) : null) ?? 1', 'told promise-in-condition'],
+    ['switch (tools.read({ id: "1" })) { case null: return 1; default: return 2 }', 'refused promise-in-condition'],
+    ['const item = tools.read({ id: "1" }); if (item) return 1; return 2', 'refused promise-in-condition'],
+    ['const item = tools.read({ id: "1" }); return !item', 'refused promise-in-condition'],
+    ['const item = tools.read({ id: "1" }); return item ? 1 : 2', 'refused promise-in-condition'],
+    ['const item = tools.read({ id: "1" }); if (item === null) return 1; return 2', 'refused promise-in-condition'],
+    ['const item = tools.read({ id: "1" }); if (item) return (await item).title', 'runs'],
+    ['const item = tools.read({ id: "1" }); if (item) await Promise.all([item]); return 1', 'runs'],
+    ['const item = tools.read({ id: "1" }) as any; return item || 1', 'runs'],
     ['return { item: tools.read({ id: "1" }) }', 'refused promise-in-result'],
     ['const item = tools.read({ id: "1" }); return [item]', 'refused promise-in-result'],
     ['await tools.read;', 'refused uncalled-tool'],
@@ -189,6 +197,56 @@ describe('a promise of several calls used as their values', () => {
     [`const items = ${ALL}; return items.then((all) => all.length)`, 'runs'],
     [`const items = ${ALL}; return (await items).length`, 'runs'],
     [`let items: any = ${ALL}; items = await items; return items[0].title`, 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('a list of promises', () => {
+  const KEPT = 'const all: any[] = []; for (const id of ["1"]) all.push(tools.read({ id }));';
+  it.each([
+    [`${KEPT} await all; return 1`, 'refused floating-promise'],
+    [`${KEPT} return all`, 'refused promise-in-result'],
+    [`${KEPT} return 1`, 'refused floating-promise'],
+    [`${KEPT} return all.length`, 'refused floating-promise'],
+    [`${KEPT} return await Promise.all(all)`, 'runs'],
+    [`${KEPT} for (const one of all) await one; return 1`, 'runs'],
+    [`${KEPT} const wait = async (list: any[]) => { for (const one of list) await one }; await wait(all)`, 'runs'],
+    [`${KEPT} return (await all[0]).title`, 'runs'],
+    ['const all: any[] = []; const add = () => all; add().push(tools.read({ id: "1" })); await all[0]', 'runs'],
+    ['const kept = { push: async (one: any) => await one }; await kept.push(tools.read({ id: "1" }))', 'runs'],
+    ['const all = new (class { push(one: any) { return one } })(); await all.push(tools.read({ id: "1" }))', 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('arithmetic with texts and objects of results', () => {
+  it.each([
+    [`${READ} let sum = 0; sum += item.title; return sum`, 'refused ts2322'],
+    [`${ROWS} let sum = 0; for (const row of rows) sum += row.title; return sum`, 'refused ts2322'],
+    [`${ROWS} let sum: number = 0; for (const { title } of rows) { sum += title; } return sum`, 'refused ts2322'],
+    [`${ROWS} return rows.reduce((sum, row) => sum + row.title, 0)`, 'refused ts2769'],
+    [`${ROWS} return rows.reduce((sum, { title }) => { return sum + title; }, 0)`, 'refused ts2769'],
+    [`${READ} return item - 1`, 'refused object-in-arithmetic'],
+    [`${READ} return item.user * 2`, 'refused object-in-arithmetic'],
+    [`${ROWS} return rows / 2`, 'refused object-in-arithmetic'],
+    [`${ROWS} return -rows`, 'refused object-in-arithmetic'],
+    [`${ROWS} return rows.map((row) => row * 2)`, 'refused object-in-arithmetic'],
+    [`${READ} let sum = 0; sum += Number(item.title); return sum`, 'runs'],
+    [`${READ} let sum = 0; sum += parseFloat(item.title) || 0; return sum`, 'runs'],
+    [`${READ} let line = ''; line += item.title; return line`, 'runs'],
+    [`${READ} let sum: any = 0; sum += item.title; return sum`, 'runs'],
+    [`${READ} let key: any = 0; key = 'a'; key += item.title; return key`, 'runs'],
+    [`${READ} let key = 0; key = 'a' as any; key += item.title; return key`, 'told ts2322'],
+    [`${READ} let line = 0; line += ': '; return line`, 'told ts2322'],
+    [`${ROWS} return rows.reduce((line, row) => line + row.title, '')`, 'runs'],
+    [`${ROWS} return rows.reduce((sum, row) => sum + row.id, 0)`, 'runs'],
+    [`${ROWS} return rows.reduce((sum, row) => sum + row.title.length, 0)`, 'runs'],
+    [`${READ} return item.title * 2`, 'told ts2362'],
+    [`${READ} return item.id - 1`, 'runs'],
+    [`${ROWS} return rows.map((row) => row.id * 2)`, 'runs'],
+    [`${ROWS} return rows.length / 2`, 'runs'],
   ])('%s: %s', async (source, decision) => {
     expect(await decisionOn(source)).toBe(decision);
   });

@@ -3,13 +3,15 @@ import { formatPath } from '../../text/value-path.js';
 import { Chains, type Chain } from '../syntax/chains.js';
 import { Constants } from '../syntax/constants.js';
 import { knownArguments } from '../syntax/literal.js';
-import type { SyntaxIndex } from '../syntax/syntax-index.js';
+import { isFunction, type SyntaxIndex } from '../syntax/syntax-index.js';
 import {
   isTransparent,
+  isWritten,
   memberName,
   outermost,
   innerExpression,
   walk,
+  type Identifier,
   type Node,
   type NodeOf,
   type Visit,
@@ -17,7 +19,15 @@ import {
 import { calledTool, toolVariables, type ToolCall } from '../syntax/tool-calls.js';
 import { absenceTest } from './absence-tests.js';
 import { findResultTexts } from './result-texts.js';
-import type { CallFact, SourceFacts, SourceRange, SwitchFact, TreeFacts, VariableMention } from './source-facts.js';
+import type {
+  CallFact,
+  SourceFacts,
+  SourceRange,
+  SumFact,
+  SwitchFact,
+  TreeFacts,
+  VariableMention,
+} from './source-facts.js';
 
 export function sourceFacts(
   index: SyntaxIndex,
@@ -97,6 +107,7 @@ class FactCollector implements TreeFacts {
   readonly functionRanges: SourceRange[] = [];
   readonly convertingComparisons: SourceRange[] = [];
   readonly switches: SwitchFact[] = [];
+  readonly sums: SumFact[] = [];
   readonly declaredShapes = new Set<string>();
   readonly mentions: VariableMention[] = [];
   readonly declaredTypes = new Set<string>();
@@ -104,6 +115,8 @@ class FactCollector implements TreeFacts {
   readonly #tools: ReadonlyMap<Node, CalledTool>;
   readonly #toolVariables: ReadonlySet<string>;
   readonly #chains = new Chains();
+  /** Assignments with `+=` to variables. */
+  readonly #additions: NodeOf<'AssignmentExpression'>[] = [];
   /** Members that a variable's declaration copies: `const total = page.total`. */
   readonly #copies: [member: string, variable: string][] = [];
   readonly #members: { at: number; chain: Chain }[] = [];
@@ -125,6 +138,7 @@ class FactCollector implements TreeFacts {
       case 'MemberExpression':
         return this.#member(visit, node);
       case 'AssignmentExpression':
+        if (node.operator === '+=' && node.left.type === 'Identifier') this.#additions.push(node);
         return this.#assign(node.left);
       case 'ForOfStatement':
       case 'ForInStatement':
@@ -170,7 +184,11 @@ class FactCollector implements TreeFacts {
   }
 
   /** Adds the facts that depend on the whole script. */
-  finish({ references, declared }: SyntaxIndex): void {
+  finish(index: SyntaxIndex): void {
+    const { references, declared } = index;
+    for (const { left, right } of this.#additions)
+      if (!isWrittenText(right) && isCounter((left as Identifier).name, index))
+        this.sums.push({ start: left.start, end: left.end, added: [right.start, right.end] });
     for (const [member, variable] of this.#copies)
       if (this.guardedVariables.has(variable)) this.guardedMembers.add(member);
     const assignedObjects = this.#chains.naming(this.assignedMembers);
@@ -190,6 +208,9 @@ class FactCollector implements TreeFacts {
     const collector =
       COLLECTING.has(method) && callee.type === 'MemberExpression' ? this.#chains.of(callee.object).root : '';
     if (collector !== '') this.#collectors.add(collector);
+    const callback = innerFunction(first);
+    if (method === 'reduce' && callback !== undefined && isNumber(node.arguments[1]))
+      this.sums.push({ ...rangeOf(callback), added: [callback.start, callback.end] });
     if (first?.type === 'Literal' && (method === 'hasOwnProperty' || method === 'has'))
       this.guardedMembers.add(String(first.value));
     this.calls.push({
@@ -310,6 +331,36 @@ class FactCollector implements TreeFacts {
   #note(names: Set<string>, name: string | undefined): void {
     if (name !== undefined) names.add(name);
   }
+}
+
+function rangeOf({ start, end }: Node): { start: number; end: number } {
+  return { start, end };
+}
+
+function innerFunction(argument: Node | undefined): Node | undefined {
+  return argument !== undefined && isFunction(argument) ? argument : undefined;
+}
+
+function isNumber(node: Node | null | undefined): boolean {
+  return node?.type === 'Literal' && typeof node.value === 'number';
+}
+
+function isWrittenText(node: Node): boolean {
+  return node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string');
+}
+
+const COUNTING = new Set<string>(['+=', '-=', '*=', '/=']);
+
+/** Whether a variable starts as a number, and the script only counts with it. */
+function isCounter(name: string, { declared, references }: SyntaxIndex): boolean {
+  const [declaration, ...others] = declared.get(name) ?? [];
+  const declarator = declaration?.parent?.node;
+  if (others.length > 0 || declarator?.type !== 'VariableDeclarator' || !isNumber(declarator.init)) return false;
+  return (references.get(name) ?? []).every((use) => {
+    const holder = use.parent?.node;
+    if (holder?.type === 'AssignmentExpression' && use.key === 'left') return COUNTING.has(holder.operator);
+    return !isWritten(use) || holder?.type === 'UpdateExpression';
+  });
 }
 
 function isTypeOnly({ node, key, parent }: Visit): boolean {

@@ -10,6 +10,7 @@ import type { SyntaxIndex } from '../syntax/syntax-index.js';
 import {
   isCompound,
   isTransparent,
+  isWritten,
   memberName,
   innerExpression,
   type Node,
@@ -217,10 +218,19 @@ function isChained(holder: Visit, child: Visit): boolean {
   return key === 'callee' && parent?.node.type === 'CallExpression';
 }
 
-/** Whether the variable is never read: `const done = tools.x()`. */
-export function isUnusedVariable({ node }: Visit, { references }: SyntaxIndex): boolean {
+/** Whether the variable that receives the value is never read: `const done = tools.x()`, `done = tools.x()`. */
+export function isUnusedVariable({ node }: Visit, { references, declared, isCell }: SyntaxIndex): boolean {
+  if (node.type === 'AssignmentExpression') {
+    const { left, operator } = node;
+    if (left.type !== 'Identifier' || operator !== '=' || isCell || declared.get(left.name)?.length !== 1) return false;
+    return (references.get(left.name) ?? []).every((use) => isWritten(use) && isStatement(use.parent));
+  }
   if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier') return false;
   return (references.get(node.id.name) ?? []).length === 0;
+}
+
+function isStatement(visit: Visit | undefined): boolean {
+  return visit?.parent?.node.type === 'ExpressionStatement';
 }
 
 /** Whether the script returns, at its top level, the object or list that contains the value. */

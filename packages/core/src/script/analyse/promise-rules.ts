@@ -12,7 +12,7 @@ import {
   type PromiseCall,
   type PromiseCalls,
 } from './promise-calls.js';
-import { memberName, innerExpression, type NodeOf, type Visit } from '../syntax/syntax.js';
+import { memberName, innerExpression, type Node, type NodeOf, type Visit } from '../syntax/syntax.js';
 import { isConstant, memberPath } from '../syntax/tool-calls.js';
 
 /** Codes of uses that no author can intend. */
@@ -28,6 +28,7 @@ export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): F
   return [
     ...promises.all.flatMap((call) => promiseMisuse(index, call) ?? []),
     ...promises.all.flatMap((call) => misuseOfVariable(index, call)),
+    ...promises.all.flatMap((call) => lostInList(index, call)),
     ...uncalledTools(index),
   ];
 }
@@ -89,10 +90,19 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
   const { name } = holder.node.id;
   if (!isConstant(index, name)) return [];
   const isGathered = gatheringMethod(call.node) !== '';
-  return (index.references.get(name) ?? []).flatMap((use) => {
+  const uses = (index.references.get(name) ?? []).map((use) => {
     const { holder: user, child } = whereItGoes(use);
     const [code, what] = judge(user, child) ?? ['', ''];
-    const isMisuse = isGathered ? code !== '' && user?.node.type !== 'ExpressionStatement' : CERTAIN.has(code);
+    return { use, user, code, what };
+  });
+  // A script that only tests a promise means its value. A script that also awaits it may ask whether it was started.
+  const isOnlyTested =
+    innerExpression(holder.node.init as Node) === callChain(call.visit).node &&
+    uses.every(({ code, user }) => code === 'promise-in-condition' && user?.node.type !== 'LogicalExpression');
+  return uses.flatMap(({ use, user, code, what }) => {
+    const isMisuse = isGathered
+      ? code !== '' && user?.node.type !== 'ExpressionStatement'
+      : CERTAIN.has(code) || isOnlyTested;
     if (!isMisuse) return [];
     const advice = isGathered ? `\`await\` before \`${call.name}(…)\`` : `\`await ${name}\``;
     const message = `\`${name}\` is the promise of ${namedCall(call)}, and this promise is ${what}. Write ${advice}.`;
@@ -100,6 +110,55 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
       { severity: 'error' as const, code: isGathered ? 'promise-as-value' : code, message, offset: use.node.start },
     ];
   });
+}
+
+/**
+ * Reports `list.push(tools.x())` if the script never awaits the promises in the list: it only adds to the list, counts
+ * it, returns it, or awaits the list itself.
+ */
+function lostInList(index: SyntaxIndex, call: PromiseCall): Finding[] {
+  const { holder, child } = whereItGoes(call.visit);
+  const list = child.key === 'arguments' && holder !== undefined ? addedTo(holder, index) : undefined;
+  if (list === undefined) return [];
+  const uses = (index.references.get(list) ?? []).map(listUse);
+  if (uses.includes(undefined)) return [];
+  const [code, what] = uses.includes('returned')
+    ? ['promise-in-result', 'which the script returns, and which a result cannot hold']
+    : uses.includes('awaited')
+      ? ['floating-promise', 'and `await` does not wait for the items of a list']
+      : ['floating-promise', 'and nothing waits for the items of this list'];
+  const message = `${namedCall(call)} returns a promise, and this promise is added to \`${list}\`, ${what}. Use \`await Promise.all(${list})\`.`;
+  return [{ severity: 'error', code, message, offset: call.node.start }];
+}
+
+/** The list that receives a value, if the node is `list.push(…)` and `list` always holds one list. */
+function addedTo({ node }: Visit, index: SyntaxIndex): string | undefined {
+  const callee = node.type === 'CallExpression' ? innerExpression(node.callee) : undefined;
+  if (callee?.type !== 'MemberExpression' || !ADDING.has(memberName(callee) ?? '')) return undefined;
+  const object = innerExpression(callee.object);
+  if (object.type !== 'Identifier' || index.isCell || !isConstant(index, object.name)) return undefined;
+  const declarator = index.declared.get(object.name)?.[0]?.parent?.node;
+  const isList =
+    declarator?.type === 'VariableDeclarator' &&
+    declarator.init !== null &&
+    innerExpression(declarator.init).type === 'ArrayExpression';
+  return isList ? object.name : undefined;
+}
+
+const ADDING = new Set(['push', 'unshift']);
+
+/** The use that a script makes of a list; undefined if its items may be awaited. */
+function listUse(use: Visit): 'added' | 'awaited' | 'returned' | undefined {
+  const { visit, path } = memberPath(use);
+  const { key, parent } = visit;
+  const [member = ''] = path;
+  if (path.length === 1 && ADDING.has(member))
+    return key === 'callee' && parent?.parent?.node.type === 'ExpressionStatement' ? 'added' : undefined;
+  if (path.length === 1) return member === 'length' ? 'added' : undefined;
+  if (path.length > 1 || parent === undefined) return undefined;
+  if (parent.node.type === 'AwaitExpression')
+    return parent.parent?.node.type === 'ExpressionStatement' ? 'awaited' : undefined;
+  return parent.node.type === 'ReturnStatement' && isTopLevel(parent) ? 'returned' : undefined;
 }
 
 /**
@@ -156,6 +215,8 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
     case 'ForStatement':
     case 'ConditionalExpression':
       return child.key === 'test' ? ['promise-in-condition', 'used as a condition, which is always true'] : undefined;
+    case 'SwitchStatement':
+      return ['promise-in-condition', 'compared without being awaited'];
     case 'LogicalExpression':
       return ['promise-in-condition', 'used as a condition, which is always true'];
     case 'UnaryExpression':

@@ -11,8 +11,9 @@ import {
 } from '../syntax/syntax.js';
 import { memberPath, type ToolCall } from '../syntax/tool-calls.js';
 
-/** An expression that converts a tool's result, or a member of the result, to text. */
+/** An expression that converts a tool's result, or a member of the result, to text or to a number. */
 export interface ResultText {
+  readonly becomes: 'text' | 'number';
   readonly offset: number;
   readonly tool: string;
   /** The members between the result and the converted value. */
@@ -22,7 +23,7 @@ export interface ResultText {
 }
 
 /**
- * Finds `${result}`, `'…' + result.user` and `rows.join()`, if the value is certainly the awaited result of one call or
+ * Finds `${result}`, `'…' + result.user`, `rows.join()` and `result - 1`, if the value is certainly the awaited result of one call or
  * a part of that result. The value may be a variable, a destructured member, or the item of a loop or a callback.
  */
 export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]): ResultText[] {
@@ -35,8 +36,9 @@ export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]):
       const part = open.pop();
       if (part === undefined) break;
       const value = outermostPart(part);
-      if (isText(value.at))
-        texts.push({ offset: part.at.node.start, tool, path: value.path, isLogged: isLogged(value.at) });
+      const becomes = isText(value.at) ? 'text' : isOperand(value.at) ? 'number' : undefined;
+      if (becomes !== undefined)
+        texts.push({ becomes, offset: part.at.node.start, tool, path: value.path, isLogged: isLogged(value.at) });
       else open.push(...passedOn(value, index));
     }
     return texts;
@@ -123,6 +125,15 @@ function isText(visit: Visit): boolean {
     default:
       return false;
   }
+}
+
+const ARITHMETIC = new Set(['-', '*', '/', '%', '**']);
+
+/** Whether the value is an operand of arithmetic: `rows / 2`, `-row`. */
+function isOperand({ parent }: Visit): boolean {
+  const node = parent?.node;
+  if (node?.type === 'UnaryExpression') return node.operator === '-';
+  return node?.type === 'BinaryExpression' && ARITHMETIC.has(node.operator);
 }
 
 /** Whether the call converts the value to text: `rows.join()`, `row.toString()`, `String(row)`. */

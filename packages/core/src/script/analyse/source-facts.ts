@@ -56,6 +56,7 @@ export interface TreeFacts {
   /** Comparisons with `==` and `!=`, which convert between types. */
   readonly convertingComparisons: readonly SourceRange[];
   readonly switches: readonly SwitchFact[];
+  readonly sums: readonly SumFact[];
   /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly declaredShapes: ReadonlySet<string>;
   /** Uses of variables that are uncertain, annotated, or changed by a collecting method. */
@@ -75,6 +76,17 @@ export type VariableMention = readonly [start: number, end: number, variable: st
 export interface SwitchFact {
   readonly cases: readonly number[];
   readonly hasDefault: boolean;
+}
+
+/**
+ * An addition to a number: `total += x`, if the script only counts with `total`, or the callback of `reduce(…, 0)`. The
+ * range is where TypeScript reports an addition of text.
+ */
+export interface SumFact {
+  readonly start: number;
+  readonly end: number;
+  /** The added expression, or the callback. */
+  readonly added: SourceRange;
 }
 
 export interface CallFact {

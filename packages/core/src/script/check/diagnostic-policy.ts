@@ -62,7 +62,9 @@ export class DiagnosticPolicy {
   /** `offset` and `end`: the range of the diagnostic in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
-    if (this.#isInType(offset) || this.#isInserted(offset, end)) return 'off';
+    if (this.#isInType(offset)) return 'off';
+    // The name of a parameter may be inserted; its argument is the model's.
+    if (this.#isInserted(offset, end) && !WRONG_ARGUMENT.has(code)) return 'off';
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isInTryBlock(offset) ? 'warning' : 'error';
@@ -74,6 +76,7 @@ export class DiagnosticPolicy {
     if (this.isAbsentNamespace(diagnostic, offset, end)) return this.#isInTryBlock(offset) ? 'warning' : 'error';
     if (MISSING_MEMBER.has(code)) return this.#missingMember(diagnostic, offset);
     if (MISUSED.has(code)) return this.#misuseVerdict(diagnostic, offset);
+    if (this.#isTextInSum(diagnostic, offset)) return 'error';
     const call = this.callAt(offset, end);
     if (WRONG_ARGUMENT.has(code) && call !== undefined && call.tool !== '')
       return this.#wrongArgument(diagnostic, offset, call);
@@ -231,6 +234,16 @@ export class DiagnosticPolicy {
     return fact !== undefined && (fact.hasDefault || !fact.cases.every((at) => this.#neverEqual.has(at)));
   }
 
+  /** Whether the script adds a text to a number: the following statements get the digits one after the other. */
+  #isTextInSum(diagnostic: NativeDiagnostic, offset: number): boolean {
+    if (!ADDED_TEXT.has(diagnostic.code)) return false;
+    const sum = this.#facts.sums.find(({ start, end }) => start <= offset && offset < end);
+    const mismatch = mismatchedTypes(diagnosticSentences(diagnostic)).at(-1);
+    if (sum === undefined || mismatch?.from !== 'string' || mismatch.to !== 'number') return false;
+    const [start, end] = sum.added;
+    return !this.#mentionsUncertain({ start, end }) && !this.#isInTryBlock(offset);
+  }
+
   /** Whether the comparison uses `==` or `!=`, which convert between types. */
   #isCoerced(offset: number): boolean {
     return this.#facts.convertingComparisons.some(([start, end]) => start <= offset && offset < end);
@@ -327,6 +340,8 @@ const MISSING_NAME = new Set([
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
 /** A comparison or a `case` that can never match. */
 const NO_OVERLAP = new Set([2367, 2678]);
+/** A sum that becomes a text: `total += row.price`, `reduce((sum, row) => sum + row.price, 0)`. */
+const ADDED_TEXT = new Set([2322, 2345, 2769]);
 const POSSIBLY_UNDEFINED = new Set([2532, 2533, 2722, 18048, 18049]);
 const NOT_CALLABLE = 2349;
 /** A name or number in brackets that is not a member of the type. */

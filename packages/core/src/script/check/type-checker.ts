@@ -318,7 +318,7 @@ function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportCo
     ...unreportedIssues(judged.issues, diagnosed).map((issue) => refusal(issue, context)),
     ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
     ...judged.notes.map((note) => mistake({ code: NULL_AS_ABSENT, ...note }, 'info')),
-    ...context.facts.resultTexts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
+    ...context.facts.resultTexts.filter(({ tool, path }) => context.isObject(tool, path)).map(misusedObject),
   ];
   const errors = weighed
     .filter(({ severity }) => severity === 'error')
@@ -376,17 +376,22 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
 }
 
 /**
- * Reports an object that becomes text without its data. Such a text may be sent or stored, but does no harm if it is
- * only logged.
+ * Reports an object that becomes text or a number without its data. Such a value may be sent or stored, but does no harm
+ * if it is only logged.
  */
-function objectInText({ tool, path, offset, isLogged }: ResultText): WeighedDiagnostic {
+function misusedObject({ tool, path, offset, isLogged, becomes }: ResultText): WeighedDiagnostic {
   const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
   const what =
     members === ''
       ? `The result of tools.${tool}`
       : `\`${members.replace(/^\./u, '')}\` of the result of tools.${tool}`;
+  const severity = isLogged ? 'warning' : 'error';
+  if (becomes === 'number') {
+    const message = `${what} is an object, or a list of objects, and becomes NaN in arithmetic. Use one of its members.`;
+    return mistake({ code: 'object-in-arithmetic', message, offset }, severity);
+  }
   const message = `${what} is an object, or a list of objects, and becomes "[object Object]" in a string. Use one of its members, or JSON.stringify.`;
-  return mistake({ code: 'object-in-text', message, offset }, isLogged ? 'warning' : 'error');
+  return mistake({ code: 'object-in-text', message, offset }, severity);
 }
 
 function mistake(

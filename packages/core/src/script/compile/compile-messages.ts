@@ -1,5 +1,6 @@
 import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure, TopLevel } from '../../protocol/index.js';
 import type { EditLayers } from '../syntax/source-text.js';
+import type { ParametersByTool } from '../repair/positional.js';
 import type { SourceFacts } from '../analyse/source-facts.js';
 
 /** A request to the compiler's thread, which handles one request at a time. */
@@ -7,6 +8,8 @@ export interface CompileRequest {
   readonly source: string;
   /** The names of the existing tools. Undefined: names are not checked. */
   readonly toolNames: readonly string[] | undefined;
+  /** The parameters of the tools that the script calls by position, after an answer that names these tools. */
+  readonly parameters?: ParametersByTool | undefined;
   /** Whether the type checker will look at the script. */
   readonly wantsFacts: boolean;
   /** The variables of earlier scripts. Undefined unless the script belongs to a program. */
@@ -27,6 +30,8 @@ export type CompileAnswer =
       /** The facts, if the request asked for them. */
       readonly facts: SourceFacts | undefined;
       readonly topLevel: TopLevel | undefined;
+      /** The tools that the script calls by position; empty if the request had their parameters. */
+      readonly byPosition: readonly string[];
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
 

@@ -16,6 +16,7 @@ import { planCalls } from '../analyse/plan.js';
 import { findViolations } from '../analyse/policy.js';
 import { PromiseCalls } from '../analyse/promise-calls.js';
 import { findPromiseMisuse } from '../analyse/promise-rules.js';
+import { toolsByPosition } from '../repair/positional.js';
 import { parseWithRepairs, type RepairedScript } from '../repair/repair.js';
 import type { RepairNote } from '../repair/tree-repair.js';
 import { sourceFacts } from '../analyse/collect-facts.js';
@@ -38,8 +39,8 @@ const MAX_GROWTH = 4_194_304;
  * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. The function has no side
  * effects, and runs in the compiler's worker thread.
  */
-export function compileSource({ source, toolNames, wantsFacts, keptNames }: CompileRequest): CompileAnswer {
-  const script = parseWithRepairs(source, { toolNames, keptNames });
+export function compileSource({ source, toolNames, parameters, wantsFacts, keptNames }: CompileRequest): CompileAnswer {
+  const script = parseWithRepairs(source, { toolNames, parameters, keptNames });
   const report = new Report(source, script);
   for (const note of script.notes) report.addRepair(note);
   if (!script.ok) return syntaxFailure(script.problems, report);
@@ -86,6 +87,7 @@ export function compileSource({ source, toolNames, wantsFacts, keptNames }: Comp
     ...wrapScript(script, stripped, keptNames),
     layers: script.layers,
     diagnostics: report.diagnostics(),
+    byPosition: parameters === undefined ? toolsByPosition(calls) : [],
     plan: planned.map(({ offset, given: _given, ...call }): PlannedCall => {
       return { ...call, ...report.positionAt(offset) };
     }),

@@ -16,6 +16,8 @@ import { codeFrame } from '../../text/code-frame.js';
 import { busyFailure } from '../../protocol/busy-failure.js';
 import { deepFreeze } from '../../protocol/json.js';
 import { sha256 } from '../../text/crypto.js';
+import type { ToolParameter } from '../../protocol/tool-parameter.js';
+import type { ParametersByTool } from '../repair/positional.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread, type ThreadResult } from './compile-thread.js';
 import { ScriptLinks } from './script-links.js';
@@ -40,6 +42,11 @@ export interface CompileOptions {
   readonly toolNames?: readonly string[] | undefined;
   /** Checks each script that passed the rules. Omitted: types are not checked. */
   readonly typeChecker?: TypeChecker | undefined;
+  /**
+   * The parameters of a tool in the order of its schema; undefined if the order decides nothing. With a type checker, a
+   * script may then give arguments by position.
+   */
+  readonly findParameters?: ((tool: string) => readonly ToolParameter[] | undefined) | undefined;
   /** The variables of earlier scripts. Undefined unless the script belongs to a program. */
   readonly kept?: KeptVariables | undefined;
   /** Scripts of several principals take turns. */
@@ -146,7 +153,10 @@ class ThreadedCompiler implements Compiler {
     // needs repairs, but most scripts need none.
     const early = typeChecker?.check(source, turn, kept);
     const wantsFacts = typeChecker !== undefined;
-    const result = await this.#thread.run({ source, toolNames, wantsFacts, keptNames: kept?.names }, turn);
+    const request = { source, toolNames, wantsFacts, keptNames: kept?.names };
+    let result = await this.#thread.run(request, turn);
+    const parameters = wantsFacts && result.type === 'answer' ? parametersFor(result.answer, options) : undefined;
+    if (parameters !== undefined) result = await this.#thread.run({ ...request, parameters }, turn);
     if (result.type === 'broken')
       this.#onInternalError?.(
         `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
@@ -174,6 +184,16 @@ class ThreadedCompiler implements Compiler {
     this.#cache.set(key, { ...result, cacheHit: true });
     return result;
   }
+}
+
+/** The parameters of the tools that the script calls by position; undefined if there are none. */
+function parametersFor(answer: CompileAnswer, { findParameters }: CompileOptions): ParametersByTool | undefined {
+  if (answer.type === 'failed' || findParameters === undefined) return undefined;
+  const found = answer.byPosition.flatMap((tool): [string, readonly ToolParameter[]][] => {
+    const parameters = findParameters(tool);
+    return parameters === undefined ? [] : [[tool, parameters]];
+  });
+  return found.length === 0 ? undefined : new Map(found);
 }
 
 type CompiledAnswer = Extract<CompileAnswer, { type: 'compiled' }>;

@@ -4,6 +4,7 @@ import { keywordArguments, otherLanguage, scriptOfForeignCalls } from './notatio
 import { repairEntry } from './entry.js';
 import { repairFloating } from './floating.js';
 import { repairModules } from './modules.js';
+import { repairPositions, type ParametersByTool } from './positional.js';
 import { repairTimers } from './timers.js';
 import { repairToolNames } from './tool-names.js';
 import { indexSyntax, type SyntaxIndex } from '../syntax/syntax-index.js';
@@ -41,6 +42,8 @@ export function parseWithRepairs(source: string, names: KnownNames = {}): Repair
 export interface KnownNames {
   /** The names of tools as scripts write them. Omitted: no name is treated as the name of a tool. */
   readonly toolNames?: readonly string[] | undefined;
+  /** The parameters of the tools that the script calls by position. Omitted: such calls stay as they are. */
+  readonly parameters?: ParametersByTool | undefined;
   /** See `indexSyntax`. */
   readonly keptNames?: readonly string[] | undefined;
 }
@@ -345,12 +348,14 @@ type TreeRepairer = (
   index: SyntaxIndex,
   text: string,
   toolNames: readonly string[] | undefined,
+  parameters: ParametersByTool | undefined,
 ) => TreeRepair | undefined;
 
 /** The order matters: an import defines names, a name leads to calls, a call yields values. */
 const TREE_REPAIRS: readonly TreeRepairer[] = [
   repairModules,
   repairToolNames,
+  (index, _text, _toolNames, parameters) => (parameters === undefined ? undefined : repairPositions(index, parameters)),
   repairTimers,
   repairFloating,
   repairEntry,
@@ -359,7 +364,7 @@ const TREE_REPAIRS: readonly TreeRepairer[] = [
 function repairProgram(draft: Draft, index: SyntaxIndex, names: KnownNames): RepairedScript {
   let script: Extract<RepairedScript, { ok: true }> = { ...draft, ok: true, index };
   for (const repairer of TREE_REPAIRS) {
-    const repair = repairer(script.index, script.text, names.toolNames);
+    const repair = repairer(script.index, script.text, names.toolNames, names.parameters);
     if (repair !== undefined) script = withTreeRepair(script, repair, names);
   }
   return script;

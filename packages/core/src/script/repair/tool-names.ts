@@ -12,7 +12,8 @@ const MAX_SUGGESTIONS = 3;
 
 /**
  * Inserts `tools.` before the name of a tool that a script calls without this prefix, if exactly one tool fits:
- * `read_file(…)`, `github.list(…)`, `codemode.add(…)`. If no tool fits, a note may name similar tools.
+ * `read_file(…)`, `github.list(…)`, `codemode.add(…)`. Inserts the namespace into `tools.search_code(…)`, if only one
+ * namespace has this tool. If no tool fits, a note may name similar tools.
  */
 export function repairToolNames(
   index: SyntaxIndex,
@@ -23,17 +24,28 @@ export function repairToolNames(
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
   if (addsGlobals(index)) return undefined;
   const bare = bareNames(index);
-  if (bare.length === 0) return undefined;
+  const direct = directNames(index).filter(({ name }) => !toolNames.includes(name));
+  if (bare.length + direct.length === 0) return undefined;
   const fit = new ToolFit(toolNames);
   const edits: Edit[] = [];
   const notes = new Map<string, RepairNote>();
+  for (const { name, start } of direct) {
+    const namespace = fit.namespaceOf(name);
+    if (namespace === undefined) continue;
+    edits.push({ start, end: start, text: `${namespace}.` });
+    const note = boundNote(`tools.${name}`, `tools.${namespace}.${name}`, 'only this namespace has the tool');
+    notes.set(`tools.${name}`, { ...note, offset: start });
+  }
   let hints = 0;
   for (const { path, start, end, isCalled } of bare) {
     const replacement = isCalled ? fit.fitting(path) : fit.holder(path[0] as string);
     const source = text.slice(start, end);
     if (replacement !== undefined) edits.push(bindingEdit({ path, start, end }, replacement));
     if (notes.has(source) || (replacement === undefined && (!isCalled || ++hints > MAX_HINTS))) continue;
-    const note = replacement === undefined ? hintFor(path, source, fit) : boundNote(source, replacement);
+    const note =
+      replacement === undefined
+        ? hintFor(path, source, fit)
+        : boundNote(source, replacement, 'tools are members of `tools`');
     if (note !== undefined) notes.set(source, { ...note, offset: start });
   }
   return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
@@ -44,6 +56,19 @@ function addsGlobals({ references }: SyntaxIndex): boolean {
   return (references.get('globalThis') ?? []).some(({ key, parent }) => {
     if (parent?.node.type !== 'MemberExpression') return key === 'arguments' || key === 'init' || key === 'right';
     return key === 'object' && isWritten(parent);
+  });
+}
+
+/** The names in calls like `tools.search_code(…)`, with the offset of the name. */
+function directNames({ references }: SyntaxIndex): { name: string; start: number }[] {
+  return (references.get('tools') ?? []).flatMap(({ key, parent }) => {
+    const member = parent?.node;
+    if (key !== 'object' || member?.type !== 'MemberExpression' || member.computed || member.optional) return [];
+    const call = parent?.parent?.node;
+    const isCalled = parent?.key === 'callee' && call?.type === 'CallExpression' && !call.optional;
+    return isCalled && member.property.type === 'Identifier'
+      ? [{ name: member.property.name, start: member.property.start }]
+      : [];
   });
 }
 
@@ -109,10 +134,10 @@ function isCallback({ key, parent }: Visit): boolean {
 
 type NoteText = Omit<RepairNote, 'offset'>;
 
-function boundNote(source: string, replacement: string): NoteText {
+function boundNote(source: string, replacement: string, reason: string): NoteText {
   return {
     code: 'repair-tool-name',
-    message: `\`${source}\` was read as \`${replacement}\`: tools are members of \`tools\`.`,
+    message: `\`${source}\` was read as \`${replacement}\`: ${reason}.`,
     severity: 'info',
   };
 }

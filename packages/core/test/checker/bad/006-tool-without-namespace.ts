@@ -1,7 +1,6 @@
 // line: 5
-// about: createIssue
+// about: list
 const { matches } = await tools.searchFiles({ pattern: 'FIXME' });
-for (const match of matches) {
-  await tools.createIssue({ repo: 'acme/app', title: match.text.slice(0, 60), body: match.filePath });
-}
-return matches.length;
+
+const { deals } = await tools.list({ stage: 'won' });
+return { todo: matches.length, deals: deals.length };

@@ -1,5 +1,5 @@
 // line: 4
-// about: argument
+// about: string
 const report = '# Report\n\nAll is well.\n';
-const { written } = await tools.writeFile('out/report.md', report);
+const { written } = await tools.writeFile('out/report.md', report.length);
 return written;

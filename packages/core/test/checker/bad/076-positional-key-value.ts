@@ -1,5 +1,5 @@
 // line: 4
-// about: argument
+// about: string
 const before = await tools.kv.get({ key: 'counter' });
-await tools.kv.set('counter', before + 1);
+await tools.kv.set(12, 'counter');
 return before;

@@ -12,6 +12,7 @@ import {
   stringify,
   WeakMap,
 } from '../primordials.js';
+import { BufferData } from '../standard-library/buffer.js';
 import { isError, isTypedArray, slice, weakGet, weakSet } from './captured.js';
 import { heldErrors } from './errors.js';
 import { readText } from './stacks.js';
@@ -56,6 +57,8 @@ const INSTEAD: Readonly<Record<string, string | undefined>> = freeze({
   AsyncIterator: 'collect it with for await',
   RegExp: 'use String(pattern) or pattern.source',
   URLSearchParams: 'use String(params) or Object.fromEntries(params)',
+  Headers: 'use Object.fromEntries(headers)',
+  Buffer: 'for text use buffer.toString(), for base64 buffer.toString("base64"), for numbers [...buffer]',
   ArrayBuffer: 'for text use new TextDecoder().decode(buffer), for base64 new Uint8Array(buffer).toBase64()',
   Uint8Array: 'for text use new TextDecoder().decode(bytes), for base64 bytes.toBase64(), for numbers [...bytes]',
 });
@@ -80,6 +83,8 @@ export function refuseClasses(holders: readonly object[]): void {
     }
   }
   refuseClass('AsyncIterator', getPrototypeOf(getPrototypeOf(async function* () {}.prototype as object)!)!);
+  // JSON asks a Buffer for its form before the bridge sees it.
+  refuseClass('Buffer', BufferData.prototype);
   weakSet(refusals, Promise.prototype, 'a Promise that was not awaited');
 }
 

@@ -179,7 +179,7 @@ export class Buffer extends Uint8Array {
   }
 
   toJSON(): object {
-    return { type: 'Buffer', data: [...this] };
+    return new BufferData([...this]);
   }
 
   equals(other: Uint8Array): boolean {
@@ -204,6 +204,16 @@ export class Buffer extends Uint8Array {
     const part = bytesOf(text, encodingNamed(named)).subarray(0, min(room, this.length - at));
     this.set(part, at);
     return part.length;
+  }
+}
+
+/** The JSON form of a buffer. A class, so that the bridge recognizes the form and refuses it, as other bytes. */
+export class BufferData {
+  readonly type = 'Buffer';
+  readonly data: readonly number[];
+
+  constructor(data: readonly number[]) {
+    this.data = data;
   }
 }
 
