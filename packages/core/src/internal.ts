@@ -37,6 +37,7 @@ export {
   checkHeapBytes,
   checkHeapDraft,
   checkHeapId,
+  checkHeapInheritance,
   checkJournalLines,
   checkScriptId,
   checkSha256,
