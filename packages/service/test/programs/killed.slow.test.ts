@@ -9,7 +9,6 @@ import { createHarness, fileStore, listScripts } from '@toolscript/core';
 import type { HarnessStore } from '@toolscript/core/protocol';
 import { newFolder } from '@toolscript/testkit/folder';
 import { describeWithPostgres, newSchemaUrl } from '../stores/postgres/support/test-postgres.js';
-// @ts-expect-error A module of started programs.
 import { openProgramStore } from './support/program-store.mjs';
 
 const PROGRAM = fileURLToPath(new URL('support/program-worker.mjs', import.meta.url));
