@@ -92,7 +92,7 @@ function linesOf(path: string): unknown[] {
   return lines.map((line) => JSON.parse(line) as unknown);
 }
 
-/** The items in the order of their ends. Everyone who asked for the end of a script was told the same. */
+/** The items in the order of their ends. All readers of the end of a script got the same end. */
 function itemsIn(folder: string): readonly Item[] {
   const items = new Map<string, Item>();
   for (const item of linesOf(join(folder, 'items.jsonl')) as Item[]) {

@@ -64,7 +64,7 @@ function record(outcome, thread, from) {
   appendFileSync(items, `${JSON.stringify({ scriptId, thread, from, trail, heap, codes, effects })}\n`);
 }
 
-/** Whether the script goes on, or can go on, in another process. */
+/** True if another process continues the script, or can. */
 function isOfProcess(error) {
   return error !== undefined && error.code !== 'ScriptRuntimeError';
 }
