@@ -38,6 +38,7 @@ export {
   checkHeapBytes,
   checkHeapDraft,
   checkHeapId,
+  checkHeapInheritance,
   checkJournalLines,
   checkScriptId,
   checkSha256,

@@ -44,7 +44,15 @@ export type {
 export { JournalFullError, StaleEpochError } from './protocol/store.js';
 
 // The store of the programs of conversations
-export type { HeapCollection, HeapDraft, HeapInfo, HeapLimits, HeapStore, StoredHeap } from './protocol/heap-store.js';
+export type {
+  HeapCollection,
+  HeapDraft,
+  HeapInfo,
+  HeapInheritance,
+  HeapLimits,
+  HeapStore,
+  StoredHeap,
+} from './protocol/heap-store.js';
 export { HEAP_LIMITS } from './protocol/heap-store.js';
 
 // The stores of a service

@@ -14,6 +14,7 @@ import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openCliHarness, type CliHarness, type CliHarnessOptions } from '../harness/cli-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
+import { pruneDaily } from '../state/persistent-state.js';
 import type { Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/own-command.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
@@ -183,7 +184,10 @@ async function openChatOver(
       instructionFiles,
       database,
       anew: () => make(ThreadRuns.begin(threadSettings)),
-      close: () => workbench.close(),
+      close: async () => {
+        await pruneDaily(workbench.kept, database);
+        await workbench.close();
+      },
     };
   };
   try {

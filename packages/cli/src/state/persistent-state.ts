@@ -1,9 +1,10 @@
-import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStore, pruneScripts } from '@toolscript/core';
 import { obtainKeyFile, readKeyFile, writePrivateFile } from '@toolscript/core/internal';
 import { isScriptId } from '@toolscript/core/internal';
+import type { HeapStore } from '@toolscript/core/ports';
 import type { HarnessStore } from '@toolscript/core/protocol';
 import { AuditFile } from '@toolscript/server/access';
 import { z } from 'zod';
@@ -11,6 +12,7 @@ import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { isThere } from '../configuration/json-files.js';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
+import type { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError, systemCode } from '../usage-error.js';
 
 /** The data that outlives the process. Nothing is created before the first write. */
@@ -252,9 +254,13 @@ const DAY_MS = 86_400_000;
 
 /**
  * Deletes the scripts that ended more than a week ago, at most once a day, and only if this process has stored a
- * script. Suspended and interrupted scripts are deleted only at the user's request.
+ * script; and old heaps that no item of a conversation names. Suspended and interrupted scripts are deleted only at the
+ * user's request. `database`: the conversations, if they are open already.
  */
-export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
+export async function pruneDaily(
+  { store, folder }: PersistentState,
+  database?: Pick<ThreadDatabase, 'stores'>,
+): Promise<void> {
   if (!store.hasKept || store.isLeft) return;
   const mark = join(folder.path, 'pruned');
   try {
@@ -262,9 +268,25 @@ export async function pruneDaily({ store, folder }: PersistentState): Promise<vo
     if (last !== undefined && Date.now() - last.mtimeMs < DAY_MS) return;
     if (last === undefined) writeFileSync(mark, '', { mode: 0o600 });
     else utimesSync(mark, new Date(), new Date());
+    if (store.heaps !== undefined) await collectConversationHeaps(folder, store.heaps, database);
     await pruneScripts(store);
     await new ChangesFolder(folder.changesFolder).deleteOrphans(store);
   } catch {
     // The next process tries the clean-up again after a day. `toolscript approvals prune` reports the error.
   }
+}
+
+async function collectConversationHeaps(
+  folder: DataFolder,
+  heaps: HeapStore,
+  database: Pick<ThreadDatabase, 'stores'> | undefined,
+): Promise<void> {
+  const { collectHeaps } = await import('@toolscript/service');
+  const collect = ({ stores }: Pick<ThreadDatabase, 'stores'>) =>
+    collectHeaps({ stores, heaps }, { changedMs: Infinity });
+  if (database !== undefined) return collect(database);
+  if (!existsSync(folder.databaseFile)) return;
+  const { openDatabase } = await import('@toolscript/service/stores');
+  const opened = await openDatabase(`libsql:${folder.databaseFile}`);
+  await collect(opened).finally(() => opened.close());
 }

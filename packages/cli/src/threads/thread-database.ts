@@ -1,7 +1,7 @@
 import type { EventLog, ServiceStores, Thread as StoredThread } from '@toolscript/core/protocol';
 import type { ThreadPage, ThreadQuery } from '@toolscript/core/ports';
 import { suspensionSeal } from '@toolscript/core/internal';
-import { allPageItems, LOCAL_PRINCIPAL } from '@toolscript/service';
+import { allPageItems, leaveHeaps, LOCAL_PRINCIPAL } from '@toolscript/service';
 import type { OpenDatabase } from '@toolscript/service/stores';
 import { dataFolder } from '../configuration/locations.js';
 import { currentFolder } from '../configuration/workspace-folder.js';
@@ -96,9 +96,11 @@ export class ThreadDatabase {
   }
 
   async #delete(threadId: string): Promise<void> {
-    for (const runId of await this.stores.threads.delete(threadId)) await this.log.delete(runId);
     const { fileStore } = await import('@toolscript/core');
-    await fileStore(this.scriptsFolder).heaps?.deleteThread(threadId);
+    const heaps = fileStore(this.scriptsFolder).heaps!;
+    await leaveHeaps({ stores: this.stores, heaps }, threadId);
+    for (const runId of await this.stores.threads.delete(threadId)) await this.log.delete(runId);
+    await heaps.deleteThread(threadId);
   }
 }
 

@@ -60,6 +60,14 @@ export interface HeapCollection {
   readonly before: number;
 }
 
+/** The heaps that `HeapStore.inherit` gives to another conversation of the same principal. */
+export interface HeapInheritance {
+  readonly principal: string;
+  readonly from: string;
+  readonly to: string;
+  readonly heapIds: readonly string[];
+}
+
 /**
  * Stores the heaps of programs. No function reads, changes or reveals a heap of another principal. A thread id of one
  * principal does not name the thread of another. For a malformed id, every function rejects with a
@@ -88,6 +96,11 @@ export interface HeapStore {
    * principals that use this thread id. A repeated call does nothing.
    */
   deleteThread(threadId: string, owner?: OwnerFilter): Promise<void>;
+  /**
+   * Gives heaps of the conversation `from` to the conversation `to`, a branch of it that names them, so that they stay
+   * when the original is deleted. They precede the heaps that `to` already has. Other ids are ignored.
+   */
+  inherit(inheritance: HeapInheritance): Promise<void>;
   /**
    * Deletes heaps that nothing needs, and returns their number. The newest heap of a conversation and the heaps of which
    * the state of a heap that stays is a delta are never deleted.

@@ -123,6 +123,8 @@ export interface TopLevelVariable {
   readonly kind: 'constant' | 'variable' | 'function' | 'class' | 'enum';
   /** The offset of the name. */
   readonly offset: number;
+  /** True for a `var` in a block: without a value, it counts as not initialised. */
+  readonly isOfBlock?: boolean | undefined;
   /** The source of a class or an enum. */
   readonly text?: string | undefined;
 }

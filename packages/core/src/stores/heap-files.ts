@@ -13,6 +13,7 @@ import {
 import type {
   HeapCollection,
   HeapDraft,
+  HeapInheritance,
   HeapInfo,
   HeapLimits,
   HeapStore,
@@ -23,6 +24,7 @@ import {
   checkHeapBytes,
   checkHeapDraft,
   checkHeapId,
+  checkHeapInheritance,
   heapBytes,
   heapNotFound,
   isCollectable,
@@ -90,11 +92,30 @@ export class FileHeaps implements HeapStore {
       await owned.locked(async () => {
         const heaps = await owned.infos();
         const { deleted, spared } = sparedHeaps(heaps, new Set(heaps.filter((heap) => heap.threadId === threadId)));
-        for (const { heapId } of spared) await owned.release(heapId);
+        for (const { heapId } of spared) await owned.assign(heapId, undefined);
         await owned.delete(deleted);
         await owned.deleteThread(threadId);
       });
     }
+  }
+
+  async inherit(inheritance: HeapInheritance): Promise<void> {
+    checkHeapInheritance(inheritance);
+    const { principal, from, to, heapIds } = inheritance;
+    const owned = this.#of(principal);
+    if (!(await owned.hasThread(from))) return;
+    await owned.locked(async () => {
+      const original = await owned.thread(from);
+      const inherited = original.filter((heapId) => heapIds.includes(heapId));
+      // After a crash between the writes, a heap is in both threads, and belongs to the branch or will.
+      const others = (await owned.thread(to)).filter((heapId) => !inherited.includes(heapId));
+      await owned.saveThread(to, [...inherited, ...others]);
+      for (const heapId of inherited) await owned.assign(heapId, to);
+      await owned.saveThread(
+        from,
+        original.filter((heapId) => !inherited.includes(heapId)),
+      );
+    });
   }
 
   async collect(collection: HeapCollection): Promise<number> {
@@ -190,10 +211,10 @@ class OwnedHeaps {
     await this.#replace('states', info.heapId, Buffer.concat([Buffer.from(`${JSON.stringify(info)}\n`), state]));
   }
 
-  /** Separates the heap from its thread. */
-  async release(heapId: string): Promise<void> {
+  /** Moves the heap to another thread, or to none. */
+  async assign(heapId: string, threadId: string | undefined): Promise<void> {
     const heap = await this.read(heapId);
-    if (heap !== undefined) await this.write({ ...heap, threadId: undefined });
+    if (heap !== undefined) await this.write({ ...heap, threadId });
   }
 
   /** Returns the number of the deleted heaps. */

@@ -6,6 +6,7 @@ import {
   ToolscriptUsageError,
   type HeapCollection,
   type HeapDraft,
+  type HeapInheritance,
   type HeapInfo,
   type HeapLimits,
 } from '../protocol/index.js';
@@ -33,6 +34,13 @@ export function checkHeapDraft(draft: HeapDraft): void {
 /** Throws a `ToolscriptUsageError` unless the text is an id of a heap or a thread. */
 export function checkHeapId(id: string, path = 'heapId'): void {
   if (!isScriptId(id)) throw invalid(path, 'an id has 1 to 128 letters, digits, "_" and "-"');
+}
+
+/** Throws a `ToolscriptUsageError` for malformed ids. */
+export function checkHeapInheritance({ from, to, heapIds }: HeapInheritance): void {
+  checkHeapId(from, 'from');
+  checkHeapId(to, 'to');
+  for (const heapId of heapIds) checkHeapId(heapId);
 }
 
 function invalid(path: string, problem: string): ToolscriptUsageError {

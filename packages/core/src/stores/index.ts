@@ -1,5 +1,12 @@
 export { fileStore, type FileStoreOptions } from './file-store.js';
-export { checkHeapBytes, checkHeapDraft, checkHeapId, heapBytes, heapNotFound } from './heap-rules.js';
+export {
+  checkHeapBytes,
+  checkHeapDraft,
+  checkHeapId,
+  checkHeapInheritance,
+  heapBytes,
+  heapNotFound,
+} from './heap-rules.js';
 export { MemoryHeaps } from './memory-heaps.js';
 export { demandHash, packImage, unpackImage } from './image-bytes.js';
 export { checkJournalLines } from './journal-text.js';

@@ -1,6 +1,7 @@
 import type {
   HeapCollection,
   HeapDraft,
+  HeapInheritance,
   HeapInfo,
   HeapLimits,
   HeapStore,
@@ -11,6 +12,7 @@ import {
   checkHeapBytes,
   checkHeapDraft,
   checkHeapId,
+  checkHeapInheritance,
   heapBytes,
   heapKey,
   heapNotFound,
@@ -75,6 +77,14 @@ export class MemoryHeaps implements HeapStore {
     const isOfThread = (heap: StoredHeap) =>
       heap.threadId === threadId && (principal === undefined || heap.principal === principal);
     this.#deleteUnlessNeeded([...this.#heaps.values()].filter(isOfThread));
+  }
+
+  async inherit(inheritance: HeapInheritance): Promise<void> {
+    checkHeapInheritance(inheritance);
+    const { principal, from, to, heapIds } = inheritance;
+    const isInherited = (heap: StoredHeap) =>
+      heap.principal === principal && heap.threadId === from && heapIds.includes(heap.heapId);
+    for (const [key, heap] of this.#heaps) if (isInherited(heap)) this.#heaps.set(key, { ...heap, threadId: to });
   }
 
   async collect(collection: HeapCollection): Promise<number> {

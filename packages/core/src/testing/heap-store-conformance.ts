@@ -117,6 +117,9 @@ const valueLaws: readonly HeapLaw[] = [
       await refuses(() => heaps.read('ada', id), ToolscriptUsageError);
       await refuses(() => heaps.newest('ada', id), ToolscriptUsageError);
       await refuses(() => heaps.deleteThread(id), ToolscriptUsageError);
+      const inheritance = { principal: 'ada', from: 'thr_1', to: 'thr_2', heapIds: [] };
+      for (const change of [{ from: id }, { to: id }, { heapIds: [id] }])
+        await refuses(() => heaps.inherit({ ...inheritance, ...change }), ToolscriptUsageError);
     }
     await refuses(() => heaps.add(draft('heap_1', { isDelta: true })), ToolscriptUsageError);
     deepStrictEqual(await idsOf(heaps, 'heap_1'), []);
@@ -257,6 +260,33 @@ const deletionLaws: readonly HeapLaw[] = [
     await heaps.deleteThread('thr_2');
     await heaps.collect({ before: Number.MAX_SAFE_INTEGER });
     for (const id of ['heap_1', 'heap_2', 'heap_b']) deepStrictEqual(await idsOf(heaps, id), []);
+  }),
+  law('a branch keeps the heaps that it inherited after its original is deleted, in their order', async (heaps) => {
+    await addChain(heaps, ['heap_1', 'heap_2', 'heap_3']);
+    await heaps.add(draft('heap_w', { threadId: 'thr_1', parentId: 'heap_3' }));
+    const inheritance = { principal: 'ada', from: 'thr_1', to: 'thr_2', heapIds: ['heap_2', 'heap_w', 'heap_x'] };
+    await heaps.inherit({ ...inheritance, principal: 'bob' });
+    strictEqual(await newestOf(heaps), 'heap_w');
+    await heaps.inherit(inheritance);
+    await heaps.inherit(inheritance);
+    deepStrictEqual([await newestOf(heaps), await newestOf(heaps, 'thr_2')], ['heap_3', 'heap_w']);
+    await heaps.deleteThread('thr_1');
+    await heaps.collect({ before: Number.MAX_SAFE_INTEGER });
+    deepStrictEqual(await idsOf(heaps, 'heap_2'), ['heap_1', 'heap_2']);
+    deepStrictEqual([await idsOf(heaps, 'heap_3'), await idsOf(heaps, 'heap_w')], [[], ['heap_w']]);
+    strictEqual(await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_2' })), 'overtaken');
+    strictEqual(await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_w', isDelta: true })), 'added');
+    await heaps.deleteThread('thr_2');
+    for (const id of ['heap_2', 'heap_w', 'heap_b']) deepStrictEqual(await idsOf(heaps, id), []);
+  }),
+  law('an inherited heap is older than the own heaps of its branch', async (heaps) => {
+    await addChain(heaps, ['heap_1', 'heap_2']);
+    await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_1', isDelta: true }));
+    await heaps.inherit({ principal: 'ada', from: 'thr_1', to: 'thr_2', heapIds: ['heap_1'] });
+    await heaps.deleteThread('thr_1');
+    deepStrictEqual([await newestOf(heaps, 'thr_2'), await idsOf(heaps, 'heap_2')], ['heap_b', []]);
+    strictEqual((await heaps.read('ada', 'heap_1')).at(-1)?.threadId, 'thr_2');
+    strictEqual(await heaps.add(draft('heap_c', { threadId: 'thr_2', parentId: 'heap_b', isDelta: true })), 'added');
   }),
   law('a deleted thread frees the images that only its heaps need', async (heaps) => {
     const [shared, own] = ['a'.repeat(64), 'b'.repeat(64)] as const;

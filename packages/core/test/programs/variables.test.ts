@@ -20,6 +20,44 @@ describe('the variables of a program', () => {
     expect(await talk.value(`return rows`)).toEqual([1, 2, 3]);
   });
 
+  it('include each `var` in a block that has a value, and no other names of blocks', async () => {
+    const talk = start();
+    await talk.run(`var late = 'before'; if (true) { var [a, { b = 2 }] = [1, {}]; let inner = 3; function own() {} }
+      for (var i = 0; i < 3; i++) { try { throw 0 } catch { var c = i } finally { var d = 4 } }
+      for (var key in { x: 1 }) label: { switch (key) { default: var e = key } }
+      for (var of of [5]) while (true) { do { var g = of } while (false); break }
+      if (false) { var never = 1 } else { var late }
+      function f() { var local = 1 } class K { static { var block = 1 } }
+      const getD = () => d;`);
+    const names = 'late,a,b,inner,own,i,c,d,key,e,of,g,never,local,block'.split(',');
+    const read = names.map((name) => `typeof ${name} === 'undefined' ? null : ${name}`).join();
+    const none = null;
+    const values = ['before', 1, 2, none, none, 3, 2, 4, 'x', 'x', 5, 5, none, none, none];
+    expect(await talk.value(`return [${read}]`)).toEqual(values);
+    expect(await talk.value(`d = 9; return getD()`)).toBe(9);
+  });
+
+  it('of a `var` in a block that did not run are those of earlier scripts', async () => {
+    const talk = start();
+    await talk.run(`const rows = [1]`);
+    await talk.run(`if (false) { var rows = [2] }`);
+    expect(await talk.value(`return rows`)).toEqual([1]);
+  });
+
+  it('of `using` are disposed at the end of their script, and are not kept', async () => {
+    const talk = start();
+    const end = await talk.run(`const seen = []; using file = { [Symbol.dispose]() { seen.push('disposed') } };
+      await using socket = { async [Symbol.asyncDispose]() { seen.push('closed') } };
+      const isOpen = () => file !== undefined;`);
+    expect(end.scope?.map(({ name }) => name)).toEqual(['seen', 'isOpen']);
+    expect(await talk.value(`return [seen, typeof file, typeof socket, isOpen()]`)).toEqual([
+      ['closed', 'disposed'],
+      'undefined',
+      'undefined',
+      true,
+    ]);
+  });
+
   it('keep their constants constant', async () => {
     const talk = start();
     await talk.run(`const fixed = 1`);

@@ -158,6 +158,10 @@ const HEAP_WEAKNESSES: readonly [law: string, weaken: (heaps: HeapStore) => Part
   ],
   ['a thread is deleted with its heaps, and no others', () => ({ deleteThread: async () => {} })],
   [
+    'a branch keeps the heaps that it inherited after its original is deleted, in their order',
+    () => ({ inherit: async () => {} }),
+  ],
+  [
     'a branch stays readable after its original is deleted, and the rest of the original is gone',
     (heaps) => ({ deleteThread: (threadId) => heaps.deleteThread(threadId, { principal: 'nobody' }) }),
   ],

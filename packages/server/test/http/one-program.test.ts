@@ -61,6 +61,21 @@ describe('a thread whose scripts are one program', () => {
     expect((await run('return n', { threadId: branch.threadId })).value).toBe(2);
   });
 
+  it('leaves its variables to the branches that name them, also those without a script of their own', async () => {
+    const { threadId, turnId } = await run('let n = 1;\nreturn n');
+    await run('n = 10; return n', { threadId });
+    const branchOf = { threadId, turnId, withTurn: true };
+    const draft = { principal: (await server.stores.threads.get(threadId))!.principal, branchOf };
+    const first = await server.stores.threads.create(draft);
+    const [copy] = (await server.stores.threads.readItems(first.threadId)).turns;
+    const ofFirst = { ...branchOf, threadId: first.threadId, turnId: copy!.turnId };
+    const second = await server.stores.threads.create({ ...draft, branchOf: ofFirst });
+    await server.call('DELETE', `/api/v2/threads/${threadId}`);
+    await server.call('DELETE', `/api/v2/threads/${first.threadId}`);
+    await server.scripts.heaps!.collect({ before: Number.MAX_SAFE_INTEGER });
+    expect((await run('n += 1; return n', { threadId: second.threadId })).value).toBe(2);
+  });
+
   it('keeps its variables over a decision', async () => {
     const { threadId, runId } = await run('let n = 1;\nawait tools.note({ tag: "a" });\nn += 1; return n');
     const { data } = (await server.call('GET', '/api/v2/approvals')).body;

@@ -1,5 +1,6 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { Projection } from '../projections/projection.js';
+import { leaveHeaps } from './heap-retention.js';
 import { allRuns } from './run-history.js';
 
 interface DeletingParts {
@@ -21,6 +22,7 @@ export async function deleteThread(
   // The projection comes first: if it does not answer, the thread still exists, and a caller can delete it again.
   if (parts.projection !== undefined)
     for (const { runId } of await allRuns(parts.stores, threadId)) await parts.projection.delete(runId);
+  if (parts.scripts.heaps !== undefined) await leaveHeaps({ ...parts, heaps: parts.scripts.heaps }, threadId);
   const runIds = await parts.stores.threads.delete(threadId);
   for (const runId of runIds) stopDeleted(runId);
   await deleteRemains(parts, threadId, runIds);

@@ -1,5 +1,6 @@
 export { deleteThread } from './delete-thread.js';
 export type { ScriptCommand } from './execute-run.js';
+export { collectHeaps, leaveHeaps } from './heap-retention.js';
 export { LongReads } from './long-reads.js';
 export type { ModelSettings } from './model-settings.js';
 export { allEvents, allPageItems, allRuns, allTurns, loadHistory, storedEvents } from './run-history.js';

@@ -3,6 +3,7 @@ import { isFinalRunState } from '@toolscript/core/internal';
 import type { LoggedRun, LoggedRunPage } from '@toolscript/core/ports';
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { Projection } from '../projections/projection.js';
+import { collectHeaps } from './heap-retention.js';
 import { allPageItems } from './run-history.js';
 
 /** The interval between searches of the log, in ms. */
@@ -26,8 +27,8 @@ export interface RunCleanerSettings {
 
 /**
  * Deletes unneeded data: the logs of deleted runs, and of ended runs whose events are in the thread store; from the
- * logs of other runs, stored events that are older than one interval; scripts that ended long ago; and expired
- * documents. Several processes may delete data at the same time.
+ * logs of other runs, stored events that are older than one interval; scripts that ended long ago; old heaps that no item
+ * names; and expired documents. Several processes may delete data at the same time.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -76,6 +77,11 @@ export class RunCleaner {
     }
     this.#seenLogs = seen;
     if (this.#prunedAt !== undefined && performance.now() - this.#prunedAt < PRUNE_MS) return;
+    const { heaps } = scripts;
+    const isStopped = () => this.#isStopped;
+    // A process that was just started does not know when another one last collected.
+    const changedMs = this.#prunedAt === undefined ? Infinity : 2 * PRUNE_MS;
+    if (heaps !== undefined) await collectHeaps({ stores, heaps }, { changedMs, isStopped });
     await pruneScripts(scripts);
     this.#prunedAt = performance.now();
   }

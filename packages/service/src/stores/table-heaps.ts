@@ -1,7 +1,8 @@
-import { checkHeapDraft, checkHeapId } from '@toolscript/core/internal';
+import { checkHeapDraft, checkHeapId, checkHeapInheritance } from '@toolscript/core/internal';
 import type {
   HeapCollection,
   HeapDraft,
+  HeapInheritance,
   HeapInfo,
   HeapLimits,
   HeapStore,
@@ -40,6 +41,11 @@ export class TableHeaps implements HeapStore {
   async deleteThread(threadId: string, { principal }: OwnerFilter = {}): Promise<void> {
     checkHeapId(threadId, 'threadId');
     await this.database.call('heaps', 'deleteThread', threadId, principal);
+  }
+
+  async inherit(inheritance: HeapInheritance): Promise<void> {
+    checkHeapInheritance(inheritance);
+    await this.database.call('heaps', 'inherit', inheritance);
   }
 
   collect(collection: HeapCollection): Promise<number> {

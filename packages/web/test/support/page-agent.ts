@@ -74,7 +74,7 @@ export function pageAgent(
 ): ServedAgent & { close(): Promise<void> } {
   const config = defineAgent({ slug: 'scenes', provider: { api: 'openai-responses', model: 'scripted' } });
   const limits = { maxToolCalls: 2000, timeoutMs: 60_000 };
-  const harness = createHarness({ ...sharedThreads(), ...options, tools, limits, typecheck: 'off' });
+  const harness = createHarness({ ...sharedThreads(), typecheck: 'off', ...options, tools, limits });
   const provider = promptedModel(
     (prompt, hasRun) => ({
       parts: hasRun ? [{ type: 'text', text: 'It has ended.' }] : (scenes[prompt] ?? []),

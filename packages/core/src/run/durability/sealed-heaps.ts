@@ -1,4 +1,12 @@
-import type { HeapCollection, HeapDraft, HeapInfo, HeapStore, OwnerFilter, StoredHeap } from '../../protocol/index.js';
+import type {
+  HeapCollection,
+  HeapDraft,
+  HeapInheritance,
+  HeapInfo,
+  HeapStore,
+  OwnerFilter,
+  StoredHeap,
+} from '../../protocol/index.js';
 import type { SuspensionSeal } from './suspension-envelope.js';
 
 /** The links of a heap that its seal covers. Not the thread: a deletion of the thread may leave the heap to a branch. */
@@ -43,6 +51,10 @@ export class SealedHeaps implements HeapStore {
 
   deleteThread(threadId: string, owner?: OwnerFilter): Promise<void> {
     return this.#heaps.deleteThread(threadId, owner);
+  }
+
+  inherit(inheritance: HeapInheritance): Promise<void> {
+    return this.#heaps.inherit(inheritance);
   }
 
   collect(collection: HeapCollection): Promise<number> {

@@ -1,12 +1,17 @@
 import type { TopLevel, TopLevelVariable } from '../../protocol/index.js';
 import type { Node, NodeOf, Program } from '../syntax/syntax.js';
 
-/** Finds the declarations directly at the top level of a script of a program. `text`: the script after its repairs. */
+/**
+ * Finds the declarations at the top level of a script of a program, also each `var` in its blocks, which JavaScript
+ * declares there. `text`: the script after its repairs.
+ */
 export function topLevel(program: Program, text: string): TopLevel {
   const variables = new Map<string, TopLevelVariable>();
   const types: string[] = [];
   for (const statement of program.body as readonly Node[]) {
     for (const variable of declaredVariables(statement, text)) variables.set(variable.name, variable);
+    for (const variable of nestedStatements(statement).flatMap(blockVariables))
+      if (!variables.has(variable.name)) variables.set(variable.name, variable);
     if (isType(statement)) types.push(text.slice(statement.start, statement.end));
   }
   const last = program.body.at(-1);
@@ -42,6 +47,42 @@ function boundVariables({ kind, declare, declarations }: NodeOf<'VariableDeclara
   return declarations
     .flatMap(({ id }) => patternNames(id as Node))
     .map(({ name, start: offset }) => ({ name, kind: kind === 'const' ? 'constant' : 'variable', offset }));
+}
+
+/** Each `var` of a statement in a block, which may never run. */
+function blockVariables(statement: Node): TopLevelVariable[] {
+  if (statement.type !== 'VariableDeclaration') return nestedStatements(statement).flatMap(blockVariables);
+  if (statement.kind !== 'var') return [];
+  return boundVariables(statement).map((variable) => ({ ...variable, isOfBlock: true }));
+}
+
+/** The statements in a statement, without those of functions and classes. */
+function nestedStatements(statement: Node): readonly Node[] {
+  switch (statement.type) {
+    case 'BlockStatement':
+      return statement.body as Node[];
+    case 'IfStatement':
+      return present(statement.consequent, statement.alternate);
+    case 'ForStatement':
+      return present(statement.init, statement.body);
+    case 'ForInStatement':
+    case 'ForOfStatement':
+      return present(statement.left, statement.body);
+    case 'WhileStatement':
+    case 'DoWhileStatement':
+    case 'LabeledStatement':
+      return present(statement.body);
+    case 'TryStatement':
+      return present(statement.block, statement.handler?.body, statement.finalizer);
+    case 'SwitchStatement':
+      return statement.cases.flatMap(({ consequent }) => consequent as Node[]);
+    default:
+      return [];
+  }
+}
+
+function present(...nodes: readonly (object | null | undefined)[]): readonly Node[] {
+  return nodes.filter((node) => node !== null && node !== undefined) as Node[];
 }
 
 function patternNames(pattern: Node): { name: string; start: number }[] {

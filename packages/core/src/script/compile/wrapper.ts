@@ -21,9 +21,9 @@ export function wrap(code: string): string {
 export function wrapCell(code: string, variables: readonly TopLevelVariable[]): string {
   const prefix = unusedPrefix(code);
   const [scope, declare, value] = [`${prefix}s`, `${prefix}d`, `${prefix}v`];
-  const bindings = variables.map(({ name, kind }) => {
+  const bindings = variables.map(({ name, kind, isOfBlock }) => {
     const write = kind === 'constant' || kind === 'enum' ? '' : `,(${value})=>{${name}=${value}}`;
-    return `[${JSON.stringify(name)}]:[()=>${name}${write}]`;
+    return `[${JSON.stringify(name)}]:[()=>${name}${write}${isOfBlock === true ? ',1' : ''}]`;
   });
   return (
     `(function(${scope},${declare}){with(${scope}){return ${CELL_HEAD}` +

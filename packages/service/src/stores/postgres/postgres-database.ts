@@ -38,6 +38,7 @@ const REPEATABLE = new Set([
   'heaps.add',
   'heaps.collect',
   'heaps.deleteThread',
+  'heaps.inherit',
   'log.open',
   'log.publish',
   'log.delete',

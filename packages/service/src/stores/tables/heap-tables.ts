@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { checkHeapBytes, heapBytes, heapNotFound } from '@toolscript/core/internal';
-import type { HeapCollection, HeapDraft, HeapInfo, HeapLimits, StoredHeap } from '@toolscript/core/ports';
+import type {
+  HeapCollection,
+  HeapDraft,
+  HeapInheritance,
+  HeapInfo,
+  HeapLimits,
+  StoredHeap,
+} from '@toolscript/core/ports';
 import type { Database, Parameters, Row } from './database.js';
 import { encode } from './rows.js';
 import { storedJson } from '../stored-json.js';
@@ -55,6 +62,16 @@ export class HeapTables {
 
   deleteThread(threadId: string, principal: string | undefined): Promise<void> {
     return this.database.write(() => deleteThreadHeaps(this.database, threadId, principal));
+  }
+
+  inherit({ principal, from, to, heapIds }: HeapInheritance): Promise<void> {
+    return this.database.write(async () => {
+      const owner = ownerHash(principal);
+      await lockHeaps(this.database, owner);
+      const isInherited = this.database.dialect.isOneOf('heap_id', ':heapIds');
+      const sql = `UPDATE heaps SET thread_id = :to WHERE owner = :owner AND thread_id = :from AND ${isInherited}`;
+      await this.database.run(sql, { owner, from, to, heapIds: encode(heapIds) });
+    });
   }
 
   collect({ threadId, principal, named = [], before }: HeapCollection): Promise<number> {

@@ -21,8 +21,8 @@ import { start, takeLargeValue } from './script-end.js';
 import { dropTimers } from './timers.js';
 import { makeTools } from './tools-object.js';
 
-/** How to read a variable, and to write it unless it is constant. */
-type Binding = readonly [read: () => unknown, write?: ((value: unknown) => void) | undefined];
+/** How to read a variable, and to write it unless it is constant. `isOfBlock`: a `var` in a block. */
+type Binding = readonly [read: () => unknown, write?: ((value: unknown) => void) | undefined, isOfBlock?: 1];
 type Bindings = Record<string, Binding>;
 type Scope = Record<string, unknown>;
 type CellFactory = (scope: Scope, declare: (bindings: Bindings) => void) => () => Promise<unknown>;
@@ -94,9 +94,9 @@ export function finishCell(): string {
 
 function addVariable(next: Scope, nextOwners: Record<string, number>, name: string): void {
   if (getOwnPropertyDescriptor(globalThis, name) !== undefined) return;
-  const [read, write] = declared[name]!;
+  const [read, write, isOfBlock] = declared[name]!;
   try {
-    read();
+    if (read() === undefined && isOfBlock === 1) return;
   } catch {
     // The script ended before it initialised the variable.
     return;
