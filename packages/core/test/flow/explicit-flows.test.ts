@@ -13,8 +13,8 @@ for (const [name, kind, source, sources, note] of FLOW_CASES) {
     ['', source, (one: string) => one],
     [' behind a decoy', DECOY + source, shifted],
   ])(`labels ${name}%s`, async (_name, body, place) => {
-    const { isSame, reports, plain, twin } = await runLabelled(body, flowWorld);
-    expect(isSame, JSON.stringify([plain.end, twin.end])).toBe(true);
+    const { isSame, reports, plain, copy } = await runLabelled(body, flowWorld);
+    expect(isSame, JSON.stringify([plain.end, copy.end])).toBe(true);
     if (note !== undefined) return;
     const calls = reports.map(({ tool }) => tool);
     const send = reports.findLast(({ tool }) => tool === 'send')!;

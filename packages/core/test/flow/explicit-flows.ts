@@ -1,4 +1,4 @@
-/** What the tools of these scripts return. `send` is the call whose arguments are judged. */
+/** The tools of these scripts. `send` is the call whose arguments are judged. */
 export const flowWorld = (): Record<string, (args: { i?: number }) => unknown> => ({
   mail: ({ i = 0 }) => ({
     from: ['eve@x.org', 'bob@x.org', 'amy@x.org'][i],

@@ -1,13 +1,14 @@
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { asScript, driveRun, type DrivenRun, type TestHost } from '#core/testing/drive-run.js';
-import { labelledScript, readReports, type CallReport } from '#core/calls/flow/labelled-script.js';
+import { readReports, type CallReport } from '#core/calls/flow/label-reports.js';
+import { labelledScript } from '#core/script/label-rewrite/labelled-script.js';
 
 export type FlowWorld = Record<string, (args: never) => unknown>;
 
 export interface LabelledRun {
   readonly plain: DrivenRun;
-  readonly twin: DrivenRun;
-  /** Whether both runs made the same calls and ended in the same way. */
+  readonly copy: DrivenRun;
+  /** True: both runs made the same calls and ended in the same way. */
   readonly isSame: boolean;
   readonly reports: readonly CallReport[];
 }
@@ -31,14 +32,14 @@ export async function runLabelled(body: string, world: () => FlowWorld, control 
   if (script === undefined) throw new Error('The script cannot be rewritten.');
   const plain = await runPlain(body, world());
   const first = world();
-  const twin = await driveRun(sharedPool(), '', {
+  const copy = await driveRun(sharedPool(), '', {
     host: hostOf(first),
     job: { toolNames: Object.keys(first), javascript: script.javascript, sha256: script.sha256 },
     limits: { computeMs: 20_000, maxOutputBytes: 16_777_216 },
   });
-  const output = twin.segments.map((segment) => segment.output).join('');
+  const output = copy.segments.map((segment) => segment.output).join('');
   const reports = readReports(output, script.mark) ?? [];
-  return { plain, twin, isSame: summary(plain) === summary(twin), reports };
+  return { plain, copy, isSame: summary(plain) === summary(copy), reports };
 }
 
 const hostOf =

@@ -5,7 +5,7 @@ import { isFunction } from './names.js';
 export type Coded = readonly [code: string, label: string];
 
 /**
- * What a name means: `labelled` variables have a shadow with their label, `hoisted` functions and classes have one that
+ * The kinds of names: `labelled` variables have a shadow with their label, `hoisted` functions and classes have one that
  * stands at the beginning of their block, and `plain` names have none.
  */
 export type NameKind = 'labelled' | 'hoisted' | 'plain';
