@@ -26,9 +26,9 @@ export function runPlain(body: string, world: FlowWorld): Promise<DrivenRun> {
   return driveRun(sharedPool(), body, { host: hostOf(world), job: { toolNames: Object.keys(world) } });
 }
 
-/** Runs a script body of plain JavaScript, and its rewritten copy. */
-export async function runLabelled(body: string, world: () => FlowWorld, control = false): Promise<LabelledRun> {
-  const script = labelledScript(asScript(body), control);
+/** Runs a script body of plain JavaScript, and its rewritten copy. `runtime`: the text of another label runtime. */
+export async function runLabelled(body: string, world: () => FlowWorld, runtime?: string): Promise<LabelledRun> {
+  const script = labelledScript(asScript(body), { runtime });
   if (script === undefined) throw new Error('The script cannot be rewritten.');
   const plain = await runPlain(body, world());
   const first = world();

@@ -12,17 +12,24 @@ export interface LabelledScript {
   readonly mark: string;
 }
 
+interface LabelOptions {
+  /** Whether branches count as sources too. Default false. */
+  readonly control?: boolean | undefined;
+  /** The text of the label runtime. Default: that of this release. */
+  readonly runtime?: string | undefined;
+}
+
 let runtimeText: string | undefined;
 let secret: string | undefined;
 
 /** Undefined: the rewriter does not know the syntax of the script. */
-export function labelledScript(javascript: string, control = false): LabelledScript | undefined {
-  const rewritten = rewriteForLabels(javascript, control);
+export function labelledScript(javascript: string, options: LabelOptions = {}): LabelledScript | undefined {
+  const rewritten = rewriteForLabels(javascript, options.control);
   if (!rewritten.ok) return undefined;
-  runtimeText ??= readFileSync(coreFile('sandbox/artefacts/labels.js'), 'utf8');
+  const runtime = options.runtime ?? (runtimeText ??= readFileSync(coreFile('sandbox/artefacts/labels.js'), 'utf8'));
   secret ??= randomBytes(32).toString('hex');
   // The same script has the same mark in this process, so that an engine can keep what it derives from the code.
   const mark = sha256(`${secret}\n${javascript}`).slice(0, 32);
-  const code = `(()=>{"use strict";return (${runtimeText})("${mark}",${rewritten.code})})`;
+  const code = `(()=>{"use strict";return (${runtime})("${mark}",${rewritten.code})})`;
   return { javascript: code, sha256: sha256(code), mark };
 }
