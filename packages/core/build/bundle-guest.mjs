@@ -13,7 +13,7 @@ export async function bundleGuest({ entry = 'main.ts', change = (_path, source) 
   const bundle = await rolldown({
     input: resolve(folder, entry),
     platform: 'neutral',
-    resolve: { extensionAlias: { '.js': ['.ts'] } },
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     // The manifest's `sideEffects` speaks of the library. The guest's modules are all needed.
     treeshake: { moduleSideEffects: true },
     checks: { bundlerTimings: false },

@@ -423,7 +423,8 @@ class ToolscriptHarness implements Harness {
   }
 
   async #end(): Promise<void> {
-    await Promise.all([this.#services.runtime.close(), this.#services.compiler.close()]);
+    const { runtime, compiler, copies } = this.#services;
+    await Promise.all([runtime.close(), compiler.close(), copies.close()]);
     await this.#services.running.close();
     await this.#services.keeping?.leases.close();
   }

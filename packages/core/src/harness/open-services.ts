@@ -63,6 +63,7 @@ export function openServices(options: HarnessOptions, closed: AbortSignal): Harn
     suspendAfterMs: options.suspendAfterMs,
     audit: openAudit(options),
     flow: options.flow,
+    copies: new LabelledCopies(),
     running: new RunningScripts(),
   };
 }
@@ -141,6 +142,22 @@ function openPrograms({ scripts, store }: HarnessOptions, services: DurabilitySe
 function openRuntime(name: 'quickjs' | 'isolated-vm', pool: QuickJsOptions): SandboxRuntime {
   return name === 'quickjs' ? new QuickJsPool(pool) : loadIsolatedVm();
 }
+
+/** Copies have a worker of their own: none waits for a script, which may wait for its copy. */
+class LabelledCopies {
+  #pool: QuickJsPool | undefined;
+
+  get runtime(): SandboxRuntime {
+    this.#pool ??= new QuickJsPool({ size: 1, maxWaiting: MAX_WAITING_COPIES });
+    return this.#pool;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
+}
+
+const MAX_WAITING_COPIES = 256;
 
 function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefined {
   if (audit === undefined) return undefined;

@@ -60,7 +60,10 @@ export interface ToolCallContext {
    * not a harness.
    */
   readonly hasUntrustedInput?: (() => boolean) | undefined;
-  /** Marks the result as text of unknown authors. Undefined if the caller is not a harness. */
+  /**
+   * Marks the result as text of unknown authors. For a tool with `labels`, those count instead. Undefined if the caller is
+   * not a harness.
+   */
   readonly markUntrusted?: (() => void) | undefined;
 }
 

@@ -1,5 +1,14 @@
 import { createGate } from '../calls/approvals/index.js';
-import type { Decision, FlowPolicy, GateMemory, Limits, ScriptOrigin, Tool } from '../protocol/index.js';
+import type {
+  Decision,
+  FlowPolicy,
+  GateMemory,
+  Limits,
+  SandboxRuntime,
+  ScriptOrigin,
+  Tool,
+} from '../protocol/index.js';
+import { labelledScript } from '../script/label-rewrite/labelled-script.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -10,6 +19,8 @@ import {
 } from '../calls/session/index.js';
 import { createFacade, type FacadeServices } from '../calls/facade/index.js';
 import { CallSources, type FlowScript } from '../calls/flow/call-sources.js';
+import type { FollowedScript } from '../calls/flow/followed-script.js';
+import { LabelledCopy } from '../calls/flow/labelled-copy.js';
 import { present } from '../protocol/json.js';
 import type { RunContext } from '../protocol/run-context.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
@@ -50,6 +61,8 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
   audit: Audit | undefined;
   /** The host's policy about the sources of arguments. */
   flow: FlowPolicy | undefined;
+  /** The runtime of copies, which is opened at the first use. */
+  copies: { readonly runtime: SandboxRuntime; close(): Promise<void> };
   programs: Programs;
   /** Whether each script can use the variables of earlier ones. */
   isOneProgram: boolean;
@@ -98,12 +111,29 @@ export function callSources(
   { registry, flow, guardsArguments }: Pick<HarnessServices, 'registry' | 'flow' | 'guardsArguments'>,
   { origin }: RunContext,
   script: FlowScript | undefined,
+  openCopy?: () => LabelledCopy | undefined,
 ): CallSources | undefined {
   if (flow === undefined && !guardsArguments) return undefined;
-  return new CallSources({ script, origin, policy: flow, tool: (name) => registry.get(name) });
+  return new CallSources({ script, origin, policy: flow, tool: (name) => registry.get(name), openCopy });
 }
 
-function makeFacade(services: HarnessServices, context: RunContext, script: ScriptRun, hooks: SessionFacadeHooks) {
+/**
+ * Starts a copy of the script. Undefined: the script uses variables of earlier scripts, runs saved scripts, or has syntax
+ * that cannot be rewritten.
+ */
+function openCopy({ registry, copies }: HarnessServices, { compiled, cell }: ScriptRun, followed: FollowedScript) {
+  if (cell !== undefined || compiled.linked.length > 0) return undefined;
+  const script = labelledScript(compiled.javascript);
+  if (script === undefined) return undefined;
+  return new LabelledCopy({ ...followed, script, runtime: copies.runtime, tool: (name) => registry.get(name) });
+}
+
+function makeFacade(
+  services: HarnessServices,
+  context: RunContext,
+  script: ScriptRun,
+  { followed, ...hooks }: SessionFacadeHooks,
+) {
   const { scriptId, compiled, decisions, memory, journal } = script;
   const gate = createGate(context, {
     decisions,
@@ -118,7 +148,9 @@ function makeFacade(services: HarnessServices, context: RunContext, script: Scri
     scriptId,
     plan: compiled.plan,
     // The script of a structured call has no source of its own.
-    flow: callSources(services, context, compiled.source === '' ? undefined : compiled),
+    flow: callSources(services, context, compiled.source === '' ? undefined : compiled, () =>
+      openCopy(services, script, followed),
+    ),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });

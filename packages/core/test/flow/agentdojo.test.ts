@@ -7,6 +7,7 @@ import { isVerbatim } from '#core/calls/flow/verbatim.js';
 import { defineTool, type Tool } from '#core/index.js';
 import type { JsonValue, Operation, ScriptOrigin } from '#core/protocol.js';
 import { openHarness } from '../harness/open-harness.js';
+import { GUARDED } from './agentdojo-tools.js';
 
 /*
  * Replays the injections of AgentDojo: the model has read an injected text, and its next script makes the calls that the
@@ -24,30 +25,6 @@ interface Task {
   readonly prompt?: string | undefined;
   readonly calls: readonly { readonly tool: string; readonly args: Record<string, unknown> }[];
 }
-
-/** The destinations of the tools with effects; reads have none. */
-const GUARDED: Readonly<Record<string, readonly string[]>> = {
-  send_money: ['recipient'],
-  schedule_transaction: ['recipient'],
-  update_scheduled_transaction: ['id', 'recipient'],
-  update_password: ['password'],
-  update_user_info: ['street', 'city'],
-  get_webpage: ['url'],
-  post_webpage: ['url'],
-  send_direct_message: ['recipient'],
-  send_channel_message: ['channel'],
-  invite_user_to_slack: ['user', 'user_email'],
-  add_user_to_channel: ['user', 'channel'],
-  remove_user_from_slack: ['user'],
-  send_email: ['recipients'],
-  share_file: ['file_id', 'email'],
-  create_calendar_event: ['participants'],
-  add_calendar_event_participants: ['event_id', 'participants'],
-  reschedule_calendar_event: ['event_id'],
-  delete_file: ['file_id'],
-  delete_email: ['email_id'],
-  append_to_file: ['file_id'],
-};
 
 function readTasks(): readonly Task[] {
   if (!existsSync(DATA)) return [];

@@ -30,13 +30,13 @@ await tools.transfer({ to: page.account, amount: 120 });`);
       guarded: ['to'],
       arguments: { to: [{ tool: 'readPage', call: 1, line: 1, from: 'shop.example', trust: 'untrusted' }] },
       literals: { amount: 'model' },
-      status: 'unknown',
-      reasons: { to: 'contains text from readPage (line 1), which is untrusted' },
+      status: 'proven',
+      reasons: { to: 'comes from readPage (line 1), which is untrusted' },
     });
     expect(world.transfers).toEqual([]);
     const denied = await harness.resume(outcome.suspension!, { [approvalId]: 'deny' });
     expect(denied.error?.code).toBe('ApprovalDeniedError');
-    expect(denied.error?.message).toContain('the argument "to" contains text from readPage (line 1)');
+    expect(denied.error?.message).toContain('the argument "to" comes from readPage (line 1)');
     expect(denied.error?.message).not.toContain(EVIL_ACCOUNT);
     expect(world.transfers).toEqual([]);
   });
@@ -196,7 +196,7 @@ describe('the policy of a host about sources', () => {
     const { harness } = openWorld({ flow: (_call, { reasons }) => ('to' in reasons ? 'deny' : 'allow') });
     const outcome = await harness.runScript(`${FETCH} await tools.transfer({ to: page.account, amount: 1 });`);
     expect(outcome.error).toMatchObject({ code: 'ApprovalDeniedError' });
-    expect(outcome.error?.message).toContain('the argument "to" contains text from readPage');
+    expect(outcome.error?.message).toContain('the argument "to" comes from readPage');
   });
 
   it.each([
@@ -242,7 +242,7 @@ describe('an approval rule about untrusted sources', () => {
     await harness.runScript(`await tools.transfer({ to: '${USER_ACCOUNT}', amount: 1 });`);
     expect(world.transfers).toHaveLength(1);
     const outcome = await harness.runScript(`${FETCH} await tools.transfer({ to: page.account, amount: 1 });`);
-    expect(outcome.error?.message).toContain('the argument "to" contains text from readPage');
+    expect(outcome.error?.message).toContain('the argument "to" comes from readPage');
     expect(world.transfers).toHaveLength(1);
   });
 

@@ -38,6 +38,16 @@ export class CallApprovals implements ApprovalListener {
     this.#calls = calls;
   }
 
+  /**
+   * Learns where the call's arguments come from, if a rule is about it. Undefined: nothing is to be learnt. Never
+   * rejects.
+   */
+  learn(record: CallRecord, input = record.input as JsonValue): Promise<void> | undefined {
+    const { flow } = this.#options;
+    if (flow?.guards(record.tool) !== true) return undefined;
+    return flow.learn(judgedCall(this.#options, record, input), earlierOperations(this.#table, record));
+  }
+
   ask(record: CallRecord): void {
     const pending = this.#options.gate.decide(this.#gateCall(record));
     if (pending === undefined) this.#calls.enqueue(record);

@@ -209,11 +209,17 @@ class CallFacade implements Facade, CallReporter {
   }
 
   #askAbout(record: CallRecord): void {
-    if (record.tool.pin === undefined) return this.#approvals.ask(record);
+    if (record.tool.pin === undefined) return this.#ask(record);
     void pinInput(this.#options, record).then(
-      () => record.isSettled || this.#approvals.ask(record),
+      () => record.isSettled || this.#ask(record),
       (thrown: unknown) => this.#refuse(record, 'failed', describeThrown(thrown, record.tool.name)),
     );
+  }
+
+  #ask(record: CallRecord): void {
+    const learnt = this.#approvals.learn(record);
+    if (learnt === undefined) this.#approvals.ask(record);
+    else void learnt.then(() => record.isSettled || this.#approvals.ask(record));
   }
 
   /**
@@ -264,7 +270,10 @@ class CallFacade implements Facade, CallReporter {
       this.#approvals.cancel(record);
       return this.#askWith(record, value);
     }
-    this.#approvals.recheck(record, request, deepFreeze(value));
+    deepFreeze(value);
+    const learnt = this.#approvals.learn(record, value);
+    if (learnt === undefined) this.#approvals.recheck(record, request, value);
+    else void learnt.then(() => record.isSettled || this.#approvals.recheck(record, request, value));
   }
 
   /** Asks again about a call, with the arguments as the current tool reads them. */

@@ -5,6 +5,8 @@ import { formatPath } from '../../text/value-path.js';
 export interface Leaf {
   /** The path as users read it: `changes[0].path`. */
   readonly path: string;
+  /** The members and indexes of the path. */
+  readonly keys: readonly (string | number)[];
   readonly value: string | number;
 }
 
@@ -27,7 +29,7 @@ export function leavesOf(input: JsonValue): LeavesOf {
       for (const [key, member] of entries.toReversed()) open.push({ value: member, path: [...path, key] });
     } else if (typeof value === 'number' || (typeof value === 'string' && value !== '')) {
       if (leaves.length === MAX_LEAVES) return { leaves, isComplete: false };
-      leaves.push({ path: formatPath(path, '').replace(/^\./u, ''), value });
+      leaves.push({ path: formatPath(path, '').replace(/^\./u, ''), keys: path, value });
     }
   }
   return { leaves, isComplete: true };

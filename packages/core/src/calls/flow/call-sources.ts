@@ -14,8 +14,12 @@ import type { CompiledScript } from '../../protocol/script.js';
 import type { Tool } from '../../protocol/tools.js';
 import { argumentSources, type EarlierCall } from '../../text/argument-sources.js';
 import { writtenNames } from '../../text/identifier-name.js';
+import { callIdIndex } from '../facade/call-ids.js';
+import { ArgumentLabels, type LabelledSource, type LabelledSources } from './argument-labels.js';
 import { isGuarded, leavesOf, type Leaf } from './call-leaves.js';
-import { resultParts, type ResultPart } from './result-parts.js';
+import type { SourcePart } from './label-reports.js';
+import type { LabelledCopy } from './labelled-copy.js';
+import { partLabel, resultParts, type ResultPart } from './result-parts.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /** Whether the tool, or the host's policy, has a rule about the sources of the tool's arguments. */
@@ -31,6 +35,8 @@ export interface CallSourcesSettings {
   readonly origin: ScriptOrigin | undefined;
   readonly policy: FlowPolicy | undefined;
   readonly tool: (name: string) => Tool | undefined;
+  /** Starts a copy of the script, which finds labels. Undefined: there is none for this script. */
+  readonly openCopy?: (() => LabelledCopy | undefined) | undefined;
 }
 
 /** A call whose arguments are judged. */
@@ -48,7 +54,7 @@ interface LeafSources {
   readonly leaf: Leaf;
   readonly literal: LiteralLabel | undefined;
   readonly origins: readonly ArgumentOrigin[];
-  /** True: the value is a literal of this call itself. */
+  /** True: the value is a literal of this call itself, or its sources are known from its labels. */
   readonly isProven: boolean;
   /** The reason why untrusted text may have chosen the value; undefined if it has not. */
   readonly doubt: string | undefined;
@@ -75,6 +81,8 @@ export class CallSources {
   readonly #settings: CallSourcesSettings;
   /** Whether untrusted text may have chosen the arguments of an ended call, by its id. */
   readonly #tainted = new Map<string, boolean>();
+  #copy: LabelledCopy | undefined;
+  #hasCopy = false;
 
   constructor(settings: CallSourcesSettings) {
     this.#settings = settings;
@@ -83,6 +91,26 @@ export class CallSources {
   /** Whether a rule is about the sources of the tool's arguments. */
   guards(tool: Tool): boolean {
     return guardsSources(tool, this.#settings.policy);
+  }
+
+  /**
+   * Learns the sources of the call's arguments if they are not known from the text of the call. Undefined: nothing is to
+   * be learnt. Never rejects.
+   */
+  learn(call: JudgedCall, earlier: readonly Operation[]): Promise<void> | undefined {
+    const { openCopy, policy } = this.#settings;
+    if (openCopy === undefined) return undefined;
+    const { sources } = this.#judge(call, earlier);
+    const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
+    const isOpen = ({ leaf, isProven }: LeafSources) =>
+      !isProven && (policy !== undefined || isGuarded(leaf.path, guarded));
+    if (!sources.some(isOpen)) return undefined;
+    if (!this.#hasCopy) {
+      this.#hasCopy = true;
+      this.#copy = openCopy();
+    }
+    // What was judged by its content is judged again by its labels.
+    return this.#copy?.reached(callIdIndex(call.callId)).then(() => this.#tainted.clear());
   }
 
   /** `earlier`: the operations of the script before the call, in call order. */
@@ -128,7 +156,14 @@ export class CallSources {
     const parts = this.#partsOf(earlier);
     const { leaves, isComplete } = leavesOf(call.input);
     const known = this.#literalsOf(call);
-    return { sources: leaves.map((leaf) => this.#sourcesOf(leaf, known, parts)), isComplete };
+    const labels = this.#labelsOf(call, earlier);
+    const sources = leaves.map((leaf) => {
+      const labelled = labels?.sourcesOf(leaf);
+      return labelled === undefined
+        ? this.#sourcesOf(leaf, known, parts)
+        : this.#labelledSources(leaf, labelled, parts, known);
+    });
+    return { sources, isComplete };
   }
 
   #partsOf(earlier: readonly Operation[]): EarlierParts {
@@ -171,6 +206,57 @@ export class CallSources {
     return { ...judged, doubt };
   }
 
+  #labelsOf({ callId }: JudgedCall, earlier: readonly Operation[]): ArgumentLabels | undefined {
+    const labels = this.#copy?.labelsOf(callIdIndex(callId));
+    if (labels === undefined) return undefined;
+    return new ArgumentLabels(labels, (source) => this.#placedSource(source, earlier));
+  }
+
+  /** A source, with its call. Undefined: the host does not know the call. */
+  #placedSource({ call, part }: SourcePart, earlier: readonly Operation[]): LabelledSource | undefined {
+    const index = earlier.findIndex(({ callId }) => callIdIndex(callId) === call);
+    const operation = earlier[index];
+    if (operation === undefined) return undefined;
+    const { tool, line } = operation;
+    const label = partLabel(operation, this.#settings.tool(tool), part, this.#hasTaintedInput(index, earlier));
+    return { tool, line, call: index + 1, ...label };
+  }
+
+  #labelledSources(
+    leaf: Leaf,
+    { placed, isComplete }: LabelledSources,
+    parts: EarlierParts,
+    known: readonly LiteralMembers[],
+  ): LeafSources {
+    const isOwn = known.some((members) => isMember(members, leaf));
+    const literal = placed.length === 0 || isOwn ? this.#literalLabel(leaf, true) : this.#userLabel(leaf);
+    const origins = placed.map((source) => present(source) as ArgumentOrigin);
+    const judged = { leaf, literal, origins, isProven: isComplete };
+    const [first] = placed.filter(({ trust }) => trust === 'untrusted');
+    return { ...judged, doubt: this.#labelledDoubt(judged, first, isWholeIn(leaf, [], parts.trusted)) };
+  }
+
+  /** Like `#doubt`, for a value whose sources are known from its labels. `first`: its first untrusted source. */
+  #labelledDoubt(
+    { literal, isProven }: Pick<LeafSources, 'literal' | 'isProven'>,
+    first: LabelledSource | undefined,
+    isOfTrusted: boolean,
+  ): string | undefined {
+    if (literal === 'user') return undefined;
+    if (!isProven) return UNKNOWN_SOURCE;
+    // defence: labelled-destinations-ask
+    if (first !== undefined) return `comes from ${first.tool}${atLine(first.line)}, which is untrusted`;
+    if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
+    // A script that was written after reading may join trusted results and texts of its own into any value.
+    return this.#startsWithUntrusted && !isOfTrusted ? COMPUTED_AFTER : undefined;
+  }
+
+  #userLabel({ value }: Pick<Leaf, 'value'>): LiteralLabel | undefined {
+    return this.#settings.origin?.userTexts.some((text) => isVerbatim(text, String(value))) === true
+      ? 'user'
+      : undefined;
+  }
+
   /** The reason why untrusted text may have chosen the value, as a clause about the argument. */
   #doubt(
     { leaf, literal, isProven }: Pick<LeafSources, 'leaf' | 'literal' | 'isProven'>,
@@ -187,7 +273,7 @@ export class CallSources {
     if (isVerbatim(parts.text(), String(leaf.value))) return 'contains text that an untrusted result contains';
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // defence: unknown-sources-ask
-    return isOfTrusted ? undefined : 'has an unknown source, and the script has untrusted text';
+    return isOfTrusted ? undefined : UNKNOWN_SOURCE;
   }
 
   /** Whether untrusted text may be in the script before its first call. */
@@ -199,7 +285,7 @@ export class CallSources {
 
   #literalLabel({ value }: Leaf, isProven: boolean): LiteralLabel | undefined {
     const { script, origin } = this.#settings;
-    if (origin?.userTexts.some((text) => isVerbatim(text, String(value))) === true) return 'user';
+    if (this.#userLabel({ value }) === 'user') return 'user';
     const written: LiteralLabel = origin?.hasReadUntrusted === true ? 'tainted-model' : 'model';
     if (isProven || script === undefined) return written;
     const saved = script.linked.filter(({ source }) => isQuoted(source, value));
@@ -221,6 +307,8 @@ export class CallSources {
   }
 }
 
+const UNKNOWN_SOURCE = 'has an unknown source, and the script has untrusted text';
+const COMPUTED_AFTER = 'was computed by a script that was written after untrusted text had been read';
 const WRITTEN_AFTER = 'was written after untrusted text had been read';
 
 function atLine(line: number | undefined): string {

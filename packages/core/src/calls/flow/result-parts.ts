@@ -16,14 +16,53 @@ export interface ResultPart {
  */
 export function resultParts(operation: Operation, tool: Tool | undefined, isTainted: boolean): readonly ResultPart[] {
   const { error, result, status } = operation;
-  const isUntrusted = isTainted || operation.untrusted === true || tool?.trust === 'untrusted';
-  const trust: Trust = isUntrusted ? 'untrusted' : 'trusted';
+  const trust = restTrust(operation, tool, isTainted);
   if (status !== 'completed') return error === undefined ? [] : [{ value: error.message, trust }];
   if (tool?.labels === undefined) return [{ value: result, trust }];
   try {
     return labelledParts(result, tool.labels(result as never), trust);
   } catch {
     return [{ value: result, trust: 'untrusted' }];
+  }
+}
+
+/** The trust of what no label names. The labels of a tool alone speak about its results. */
+function restTrust({ untrusted, status }: Operation, tool: Tool | undefined, isTainted: boolean): Trust {
+  const isMarked = untrusted === true && (tool?.labels === undefined || status !== 'completed');
+  return isTainted || isMarked || tool?.trust === 'untrusted' ? 'untrusted' : 'trusted';
+}
+
+/** The meaning of a tool's label for a part of a result. */
+export interface PartLabel {
+  readonly trust: Trust;
+  readonly from?: string | undefined;
+}
+
+/**
+ * The keys of the parts that the tool's labels name, in the order of the labels. Empty: the result is one part. Throws
+ * what the tool throws.
+ */
+export function partPaths(tool: Tool | undefined, result: unknown): readonly (readonly string[])[] {
+  if (typeof result !== 'object' || result === null || tool?.labels === undefined) return [];
+  const paths = tool.labels(result as never).map(({ path }) => pathKeys(path));
+  const written = paths.map((keys) => keys.map((key) => `${key}\0`).join(''));
+  // A part within another part would need an order between their labels.
+  const isNested = written.some((path, index) => written.some((other, at) => at !== index && path.startsWith(other)));
+  return isNested || written.includes('') ? [] : paths;
+}
+
+/** The label of a part of a call's result: 0 for what no label names, else the position of the label, from 1. */
+export function partLabel(operation: Operation, tool: Tool | undefined, part: number, isTainted: boolean): PartLabel {
+  const trust = restTrust(operation, tool, isTainted);
+  if (tool?.labels === undefined || operation.status !== 'completed') return { trust };
+  try {
+    const labels = tool.labels(operation.result as never);
+    if (part > 0) return { trust: labels[part - 1]!.trust ?? 'untrusted', from: labels[part - 1]!.from };
+    if (labels.length === 0 || partPaths(tool, operation.result).length > 0) return { trust };
+    const isTrusted = labels.every((label) => label.trust === 'trusted') && !isTainted;
+    return { trust: isTrusted ? 'trusted' : 'untrusted', from: labels.find(({ path }) => path === '')?.from };
+  } catch {
+    return { trust: 'untrusted' };
   }
 }
 

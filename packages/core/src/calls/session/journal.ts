@@ -1,5 +1,6 @@
 import type { Decision, Settlement, Operation, SandboxCall, SandboxEnd } from '../../protocol/index.js';
 import { callIdIndex, type OnIntent } from '../facade/index.js';
+import type { FollowedTape, TapeFollower } from '../flow/followed-script.js';
 import { sha256 } from '../../text/crypto.js';
 import type { ScriptStart } from './script-start.js';
 
@@ -215,9 +216,10 @@ export interface StoredTape {
  * in order. Runs of a script differ only by their results: a guest with the same start and the same results makes the
  * same calls, and its memory is identical bit by bit.
  */
-export class ScriptTape {
+export class ScriptTape implements FollowedTape {
   readonly #calls: (TapeCall | SandboxCall)[];
   readonly #batches: TapeBatch[];
+  #follower: TapeFollower | undefined;
 
   constructor(earlier?: StoredTape) {
     this.#calls = [...(earlier?.calls ?? [])];
@@ -226,10 +228,35 @@ export class ScriptTape {
 
   called(call: SandboxCall): void {
     this.#calls[call.callIndex] = call;
+    this.#follower?.grown();
   }
 
   delivered(batch: TapeBatch): void {
     this.#batches.push(batch);
+    this.#follower?.grown();
+  }
+
+  /** A follower that reads the tape from its beginning while the script runs. */
+  follow(follower: TapeFollower): void {
+    this.#follower = follower;
+  }
+
+  /** Nothing more is written: the script has ended, or waits for decisions. */
+  close(): void {
+    this.#follower?.closed();
+    this.#follower = undefined;
+  }
+
+  /** Whether the call equals the one on the tape; undefined if the tape does not have it yet. */
+  agrees(call: SandboxCall): boolean | undefined {
+    const expected = this.#calls[call.callIndex];
+    if (expected === undefined) return undefined;
+    if ('callIndex' in expected) return expected.name === call.name && expected.argsJson === call.argsJson;
+    return isSameCall(expected, tapeCall(call));
+  }
+
+  batch(index: number): TapeBatch | undefined {
+    return this.#batches[index];
   }
 
   /** Returns the calls starting with this index. */
@@ -267,8 +294,7 @@ export class TapeReader {
   agrees(call: SandboxCall): boolean {
     const expected = this.#tape.calls[call.callIndex];
     if (expected === undefined) return true;
-    const [name, hash] = tapeCall(call);
-    return expected[0] === name && expected[1] === hash;
+    return isSameCall(expected, tapeCall(call));
   }
 
   /** Returns the next batch; undefined at the tape's end. */
@@ -279,6 +305,10 @@ export class TapeReader {
   get callCount(): number {
     return this.#tape.calls.length;
   }
+}
+
+function isSameCall(left: TapeCall, right: TapeCall): boolean {
+  return left[0] === right[0] && left[1] === right[1];
 }
 
 function tapeCall(call: TapeCall | SandboxCall): TapeCall {

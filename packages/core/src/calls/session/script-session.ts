@@ -159,6 +159,7 @@ class ScriptSession implements CallListener {
       listener: this,
       earlier: earlierCalls,
       onIntent: store.isStored ? (operation, isRepeatable) => journal.intended(operation, isRepeatable) : undefined,
+      followed: { tape: this.#tape, job: this.#job },
     });
     const calls = new ScriptCalls({
       session: this.#options,
@@ -482,6 +483,7 @@ class ScriptSession implements CallListener {
     // The script may have been cancelled during the capture.
     if (!this.#take('captured')) return;
     this.#context.signal?.removeEventListener('abort', this.#onAbort);
+    this.#tape.close();
     if (capture === undefined) this.#run?.cancel('cancelled');
     this.#usage.clock.stop();
     this.#resolve(
@@ -516,6 +518,7 @@ class ScriptSession implements CallListener {
 
   async #end(end: SandboxEnd): Promise<void> {
     if (!this.#take('end')) return;
+    this.#tape.close();
     this.#context.signal?.removeEventListener('abort', this.#onAbort);
     this.#usage.clock.stop();
     this.#suspension.cancel();

@@ -10,6 +10,7 @@ import type {
 import type { ToolCatalog } from '../../tools/index.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { Facade, FacadeOptions } from '../facade/index.js';
+import type { FollowedScript } from '../flow/followed-script.js';
 import type { ResumeState } from './resume-state.js';
 import type { ScriptJournal } from './journal.js';
 import type { ScriptStart } from './script-start.js';
@@ -69,7 +70,10 @@ export interface SessionOptions {
   readonly onFault: (detail: string) => void;
 }
 
-export type SessionFacadeHooks = Pick<FacadeOptions, 'nowMs' | 'listener' | 'earlier' | 'onIntent'>;
+export interface SessionFacadeHooks extends Pick<FacadeOptions, 'nowMs' | 'listener' | 'earlier' | 'onIntent'> {
+  /** The data with which a copy of the script makes the same calls. */
+  readonly followed: FollowedScript;
+}
 
 /** A script's end, or the stored data of a script that waits for decisions. */
 export type SessionEnd = EndedOutcome | SuspendedEnd;

@@ -1,0 +1,61 @@
+/** The state of the runtime. A label is the number of a set of sources; 0 is the empty set. */
+export const now = {
+  /** How many getters, setters and proxies the script has defined: with none, reading a property runs no code. */
+  accessors: 0,
+  proxyCount: 0,
+  /** Every source so far. */
+  top: 0,
+  /** How many functions of the script have been entered. */
+  entries: 0,
+  /** The labels of the arguments of the call that is about to enter a function. */
+  pending: null,
+  /** The label of what a function receives that native code calls; -1: nothing is known. */
+  ambient: -1,
+  /** 1: native code runs, and reads all that the script's functions return to it. */
+  watch: 0,
+  lastFrame: null,
+  /** The label of the clock: the script has slept for a time that these sources chose. */
+  clock: 0,
+  /** True: there are more labels than the runtime can tell apart, so it reports nothing any longer. */
+  isBroken: false,
+};
+export const sets = [[]],
+  ids = new Map([['', 0]]),
+  joins = new Map();
+export const MAX_SETS = 1048576;
+export const idOf = (list) => {
+  const key = list.join(',');
+  let id = ids.get(key);
+  if (id === undefined) {
+    if (sets.length === MAX_SETS) {
+      now.isBroken = true;
+      return 0;
+    }
+    id = sets.length;
+    sets.push(list);
+    ids.set(key, id);
+  }
+  return id;
+};
+export const join = (a, b) => {
+  if (a === b || !b) return a || 0;
+  if (!a) return b;
+  const key = a < b ? a * 1048576 + b : b * 1048576 + a;
+  let r = joins.get(key);
+  if (r === undefined) {
+    r = idOf([...new Set([...sets[a], ...sets[b]])].sort((x, y) => x - y));
+    joins.set(key, r);
+  }
+  return r;
+};
+export const sources = [];
+export const source = (d) => {
+  sources.push(d);
+  const id = idOf([sources.length - 1]);
+  now.top = join(now.top, id);
+  return id;
+};
+/** The label of a value of unknown sources: every source so far. */
+export const everything = () => now.top;
+/** The sources of a label. */
+export const sourcesOf = (id) => sets[id || 0].map((index) => sources[index]);
