@@ -73,7 +73,7 @@ function restOfValue(outcome: Outcome, value: string | undefined, maxLength: num
 
 function missingTools({ notices }: GatewayServices, outcome: Outcome): readonly string[] {
   const isMissing = outcome.status === 'failed' && UNKNOWN_TOOL.has(outcome.error.code);
-  return isMissing ? (notices?.() ?? []) : [];
+  return isMissing ? (notices?.({ nothingFound: true }) ?? []) : [];
 }
 
 /** `report`: the text of `content`. A completed script has its value in its place. */
