@@ -22,7 +22,7 @@ export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions 
 export { fileCatalogue, type CatalogueStore } from './servers/catalogue.js';
 export { fileShapes, type KeptShapes, type ShapeStore } from './servers/result-shapes.js';
 export { connectMcpServers, type AttachableHarness, type McpServers } from './servers/mcp-servers.js';
-export type { McpEvent, McpOptions, McpServerStatus } from './servers/options.js';
+export type { McpEvent, McpOptions, McpServerStatus, NoticeOptions } from './servers/options.js';
 export type { SkippedTool, ToolNotes } from './tools/definition.js';
 export type { TrustRequest, UntrustedTool } from './trust/review.js';
 export { fileTrustStore, memoryTrustStore, type TrustEntry, type TrustStore } from './trust/trust-store.js';

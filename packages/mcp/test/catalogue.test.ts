@@ -53,6 +53,17 @@ describe('a server whose tools are stored', () => {
     expect(valueOf(await harness.runScript('return tools.mcp.server.second()'))).toBe('two');
   });
 
+  it('may have newer tools while it connects, for whoever has found nothing', async () => {
+    const { open } = await stored();
+    const mcp = await open();
+    const ready = mcp.ready(0);
+    expect(mcp.notices()).toEqual([]);
+    expect(mcp.notices({ nothingFound: true })).toEqual([expect.stringContaining('"server" is still connecting')]);
+    await ready;
+    await expect.poll(() => mcp.status()[0]!.state).toBe('connected');
+    expect(mcp.notices({ nothingFound: true })).toEqual([]);
+  });
+
   it('offers no stored tool that the user has not trusted', async () => {
     const { open, file } = await stored();
     writeFileSync(file(), readFileSync(file(), 'utf8').replace('"first"', '"forged"'));

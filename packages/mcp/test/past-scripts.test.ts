@@ -1,6 +1,6 @@
 import { createHarness } from '@toolscript/core';
-import { textPart } from '#mcp/gateway/outcome-result.js';
 import { PastScripts } from '#mcp/gateway/past-scripts.js';
+import { textPart } from '#mcp/gateway/value-text.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 describe('the values of past scripts', () => {

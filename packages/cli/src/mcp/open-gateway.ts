@@ -133,7 +133,7 @@ export async function makeGateway(
       const [rule] = rules.suggest(call);
       return rule && { covers: `${rule.covers} in this folder`, add: () => rules.remember(rule) };
     },
-    notices: () => [...ignored, ...(servers?.notices() ?? [])],
+    notices: (options) => [...ignored, ...(servers?.notices(options) ?? [])],
     ready: async () => servers?.ready(Math.max(0, waitsUntil - performance.now())),
     loadImage: await imageLoader(settings.cwd, servers),
     ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),

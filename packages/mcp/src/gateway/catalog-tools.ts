@@ -25,7 +25,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       await services.ready?.();
       const found = catalog().search(query, limit === undefined ? {} : { limit });
       const lines = found.map(({ name, description }) => `${name}: ${description}`);
-      const missing = services.notices?.() ?? [];
+      const missing = services.notices?.({ nothingFound: lines.length === 0 }) ?? [];
       if (lines.length === 0) lines.push(missing.length === 0 ? NO_MATCH : NOTHING_YET);
       return withUnanswered(services, ctx, textResult([...lines, ...missing].join('\n')));
     },
@@ -42,7 +42,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       await services.ready?.();
       const described = names.map((name) => catalog().describe(name));
       const texts = names.map((name, index) => described[index] ?? catalog().explainMissing(name, 'search_tools'));
-      const missing = described.includes(undefined) ? (services.notices?.() ?? []) : [];
+      const missing = described.includes(undefined) ? (services.notices?.({ nothingFound: true }) ?? []) : [];
       return withUnanswered(services, ctx, textResult([...texts, ...missing].join('\n')));
     },
   );

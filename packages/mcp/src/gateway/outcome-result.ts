@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Outcome } from '@toolscript/core';
 import { renderOutcomeParts, scopeText } from '@toolscript/core/history';
-import { imageHolders, withoutImageData } from '@toolscript/core/internal';
 import type { GatewayServices } from './services.js';
+import { shownValue, textPart, valueText } from './value-text.js';
 
 const BYTES_PER_TOKEN = 4;
 const UNKNOWN_TOOL: ReadonlySet<string> = new Set(['ToolNotFoundError', 'ScriptTypeError']);
@@ -42,27 +42,6 @@ export async function outcomeResult(
   };
 }
 
-/** A part of a text, with its place if more follows. A part never ends within a character. */
-export function textPart(text: string, offset: number, maxLength: number): string {
-  const end = characterEnd(text, offset + maxLength);
-  const part = text.slice(offset, end);
-  return end < text.length ? `${part}\n[characters ${offset} to ${end} of ${text.length}]` : part;
-}
-
-/** The index, or the one before if a character of two code units is there. */
-function characterEnd(text: string, index: number): number {
-  return (text.codePointAt(index - 1) ?? 0) > 0xff_ff ? index - 1 : index;
-}
-
-/** The JSON text of a script's value without the data of images, which are shown; undefined without a value. */
-export function valueText(outcome: Outcome): string | undefined {
-  return outcome.status === 'completed' ? JSON.stringify(shownValue(outcome)) : undefined;
-}
-
-function shownValue(outcome: Extract<Outcome, { status: 'completed' }>): unknown {
-  return withoutImageData(outcome.value, imageHolders(outcome));
-}
-
 function restOfValue(outcome: Outcome, value: string | undefined, maxLength: number): string[] {
   const { length } = value ?? '';
   if (length <= maxLength) return [];
@@ -73,7 +52,7 @@ function restOfValue(outcome: Outcome, value: string | undefined, maxLength: num
 
 function missingTools({ notices }: GatewayServices, outcome: Outcome): readonly string[] {
   const isMissing = outcome.status === 'failed' && UNKNOWN_TOOL.has(outcome.error.code);
-  return isMissing ? (notices?.() ?? []) : [];
+  return isMissing ? (notices?.({ nothingFound: true }) ?? []) : [];
 }
 
 /** `report`: the text of `content`. A completed script has its value in its place. */

@@ -1,6 +1,6 @@
 import type { Outcome } from '@toolscript/core';
-import { valueText } from './outcome-result.js';
 import { ScriptSessions } from './sessions.js';
+import { valueText } from './value-text.js';
 import type { OfferedRules } from './suggested-rule.js';
 
 const MAX_SCRIPTS = 50;

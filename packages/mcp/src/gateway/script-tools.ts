@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@modelcontextprotocol/server';
 import type { Outcome, ResumeOptions, RunScriptOptions } from '@toolscript/core';
 import { z } from 'zod';
-import { outcomeResult, textPart } from './outcome-result.js';
+import { outcomeResult } from './outcome-result.js';
 import { callWaitMs, ownerOptions, runForCall, withUnanswered, type Answer } from './call-run.js';
 import { withProgress } from './progress.js';
 import { offerTasks, TaskCalls } from './script-tasks.js';
@@ -10,6 +10,7 @@ import type { OfferedRules, SuggestedRule } from './suggested-rule.js';
 import { userDecisions, askUser, mayAskUser, type SuspendedOutcome } from './user-questions.js';
 import { waitForDecisions } from './wait-for-decisions.js';
 import type { TaskServer } from './task-server.js';
+import { textPart } from './value-text.js';
 
 /** A user needs longer to read a question. */
 const INSTANT_MS = 1_000;

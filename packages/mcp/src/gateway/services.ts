@@ -1,5 +1,6 @@
 import type { RequestStateCodec } from '@modelcontextprotocol/server';
 import type { ApprovalRequest, Harness, ImagePart } from '@toolscript/core';
+import type { NoticeOptions } from '../servers/options.js';
 import type { GatewayCaller } from './caller.js';
 import type { PastScripts } from './past-scripts.js';
 import type { SuggestedRule } from './suggested-rule.js';
@@ -41,7 +42,7 @@ export interface GatewayOptions {
    * Returns a sentence for each reason why tools are missing, such as `McpServers.notices`. Models read them where they
    * look for tools, and after a script that names an unknown tool.
    */
-  readonly notices?: (() => readonly string[]) | undefined;
+  readonly notices?: ((options?: NoticeOptions) => readonly string[]) | undefined;
   /**
    * Awaited before tools are searched or described and before scripts run, for example with `McpServers.ready`, so that
    * the gateway itself can be served before its tools are complete.

@@ -10,7 +10,7 @@ import { scriptNames } from '../tools/script-names.js';
 import { memoryTrustStore } from '../trust/trust-store.js';
 import type { UntrustedTool } from '../trust/review.js';
 import { McpServer } from './mcp-server.js';
-import type { McpEvent, McpOptions, McpServerStatus } from './options.js';
+import type { McpEvent, McpOptions, McpServerStatus, NoticeOptions } from './options.js';
 import { serverNotices } from './server-notices.js';
 
 /** A harness whose tools can change. */
@@ -29,7 +29,7 @@ export interface McpServers {
    * A sentence for each reason why tools are missing: a server that still connects or has failed, tools that the user
    * has not trusted, and tools that could not be read. For models, as with the option `notices` of `createGateway`.
    */
-  notices(): readonly string[];
+  notices(options?: NoticeOptions): readonly string[];
   /**
    * Starts the servers whose tools are known from an earlier connection, and waits for those whose tools are not known,
    * at most `waitMs`, in ms. For a host that has waited for nothing, before it needs the tools.
@@ -158,8 +158,8 @@ class ConnectedServers implements McpServers {
     ];
   }
 
-  notices(): readonly string[] {
-    return serverNotices(this.status(), this.#options.howToTrust);
+  notices({ nothingFound }: NoticeOptions = {}): readonly string[] {
+    return serverNotices(this.status(), this.#options.howToTrust, nothingFound);
   }
 
   async watchResource(

@@ -114,3 +114,12 @@ export interface McpServerStatus {
   /** The reason why the list of tools is incomplete. */
   readonly incomplete: string | undefined;
 }
+
+/** Which reasons for missing tools are of use. */
+export interface NoticeOptions {
+  /**
+   * Whether a search found nothing, or a script named an unknown tool: it may be a new tool of a server that still
+   * connects. Default false.
+   */
+  readonly nothingFound?: boolean | undefined;
+}

@@ -7,19 +7,25 @@ const MAX_NAME_LENGTH = 40;
 
 /**
  * A sentence for each reason why tools of a server are missing, for models. `howToTrust`: returns the way to trust the
- * tools of a server, such as a command.
+ * tools of a server, such as a command. `nothingFound`: tools are also missing of a server that still connects, although
+ * its tools of an earlier connection are there.
  */
 export function serverNotices(
   servers: readonly McpServerStatus[],
   howToTrust: ((server: string) => string) | undefined,
+  nothingFound = false,
 ): string[] {
   return servers
-    .flatMap((server) => [stateNotice(server), untrustedNotice(server, howToTrust), skippedNotice(server)])
+    .flatMap((server) => [
+      stateNotice(server, nothingFound),
+      untrustedNotice(server, howToTrust),
+      skippedNotice(server),
+    ])
     .flatMap((notice) => (notice === undefined ? [] : [oneLine(notice, MAX_NOTICE_LENGTH)]));
 }
 
-function stateNotice({ name, state, problem, tools }: McpServerStatus): string | undefined {
-  const isKnown = state === 'connecting' && tools.length > 0;
+function stateNotice({ name, state, problem, tools }: McpServerStatus, nothingFound: boolean): string | undefined {
+  const isKnown = state === 'connecting' && tools.length > 0 && !nothingFound;
   if (state === 'connected' || state === 'idle' || isKnown) return undefined;
   if (state === 'connecting' || problem === undefined)
     return `The MCP server "${name}" is still connecting, so its tools may be missing. Search again in a few seconds.`;

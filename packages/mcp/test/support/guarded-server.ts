@@ -75,7 +75,7 @@ export async function guardedServer({ issuer, clientKey }: { issuer?: string; cl
   return { url, secrets, revoke: () => tokens.clear(), refreshes: () => refreshes };
 }
 
-/** Whether the program "me" has signed a token for the audience with ES256. */
+/** True if the program "me" has signed a token for the audience with ES256. */
 function isSignedBy(key: KeyObject, token: string, audience: string): boolean {
   const [header = '', claims = '', signature = ''] = token.split('.');
   const { iss, sub, aud } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, unknown>;
