@@ -2,6 +2,7 @@ import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protoco
 import { hostedCallId, hostedResultId } from './hosted-pairs.js';
 import {
   isJsonObject,
+  isMembers,
   wireJson,
   wireMembers,
   wireName,
@@ -249,9 +250,12 @@ export class AnswerWriter {
     }
   }
 
-  /** Cancels a finished call that has no name or that the answer already contains. */
+  /** Cancels an item without a type, and a finished call that has no name or that the answer already contains. */
   #judge(done: ItemDone, wireId: string | undefined): EventPayload {
     const { item_id, final_item: call } = done;
+    // defence: item-without-type
+    if (isMembers(call.native) && wireName(call.native.type) === undefined)
+      return { type: 'item_cancelled', item_id, reason: 'The provider sent an item without a type.' };
     if (call.type !== 'function_call') return done;
     // defence: call-without-name
     if (call.name === '')

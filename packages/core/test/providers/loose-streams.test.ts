@@ -97,6 +97,31 @@ describe('Chat', () => {
   });
 });
 
+test.each<[ProviderApi, string]>([
+  [
+    'openai-responses',
+    streamOf(
+      { type: 'response.created', response: { id: 'resp_1', output: [] } },
+      { type: 'response.output_item.done', output_index: 0, item: { id: 'x_1', status: 'completed' } },
+      { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } },
+    ),
+  ],
+  [
+    'anthropic-messages',
+    streamOf(
+      { type: 'message_start', message: { id: 'msg_1', content: [] } },
+      { type: 'content_block_start', index: 0 },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'sealed' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ),
+  ],
+])('%s: an item whose type is missing does not go back', async (api, body) => {
+  const { output_items: items } = await ask(answered(api, body), { conversation: [user('Go')] });
+  expect(items.filter(({ cancelled }) => cancelled !== true)).toEqual([]);
+});
+
 test.each([
   ['openai-responses', 'OPENAI_BASE_URL', '/responses'],
   ['openai-chat', 'OPENAI_BASE_URL', '/chat/completions'],
