@@ -146,7 +146,10 @@ class ThreadedCompiler implements Compiler {
     // needs repairs, but most scripts need none.
     const early = typeChecker?.check(source, turn, kept);
     const wantsFacts = typeChecker !== undefined;
-    const result = await this.#thread.run({ source, toolNames, wantsFacts, keptNames: kept?.names }, turn);
+    const result = await this.#thread.run(
+      { source, toolNames, wantsFacts, keptNames: kept?.names, keptTools: kept?.tools },
+      turn,
+    );
     if (result.type === 'broken')
       this.#onInternalError?.(
         `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
