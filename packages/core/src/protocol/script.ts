@@ -114,8 +114,22 @@ export interface TopLevel {
   readonly variables: readonly TopLevelVariable[];
   /** The source of each interface and type alias. */
   readonly types: readonly string[];
+  /** The calls of functions in the variables of this script and of earlier ones. */
+  readonly held?: readonly HeldCalls[] | undefined;
   /** The offset of the last statement if it is a `return`, otherwise the end of the script. */
   readonly end: number;
+}
+
+/** Variables, and the tools that functions in them may call. No object with these names as keys: scripts choose them. */
+export type KeptTools = readonly (readonly [variable: string, tools: readonly string[]])[];
+
+/** A statement whose functions variables may hold. */
+export interface HeldCalls {
+  readonly holders: readonly string[];
+  /** The tools that the functions call. */
+  readonly tools: readonly string[];
+  /** The variables whose functions the holders may hold or call too. */
+  readonly used: readonly string[];
 }
 
 export interface TopLevelVariable {

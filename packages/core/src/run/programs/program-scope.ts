@@ -1,5 +1,6 @@
 import type { SandboxHeap, TopLevel } from '../../protocol/index.js';
 import type { KeptVariables, PrintedType } from '../../script/check/index.js';
+import { withHeldTools } from './held-tools.js';
 
 /** The head of a heap: the host's data about its program, as plain JSON. */
 export interface ProgramHead {
@@ -13,19 +14,21 @@ export interface ProgramHead {
 
 export const HEAD_VERSION = 1;
 
-interface CellScope {
+export interface CellScope {
   readonly cell: number;
   readonly variables: readonly ScopedVariable[];
   /** The sources of types, classes and enums. */
   readonly sources: readonly string[];
 }
 
-interface ScopedVariable {
+export interface ScopedVariable {
   readonly name: string;
   /** As TypeScript prints it; undefined if the type is not known. */
   readonly type?: string | undefined;
   /** Whether `sources` declares the variable. */
   readonly isDeclared?: true | undefined;
+  /** The tools that functions in the variable may call. */
+  readonly tools?: readonly string[] | undefined;
 }
 
 /** A longer type is not written down. */
@@ -39,7 +42,9 @@ export function keptVariables(head: ProgramHead | undefined): KeptVariables {
     ({ variables, sources }) => `{${sources.join('\n')}\n${variables.map(declaration).join('')}`,
   );
   const names = new Set(cells.flatMap(({ variables }) => variables.map(({ name }) => name)));
-  return { names: [...names], before: before.join(''), after: '}'.repeat(cells.length) };
+  const variables = cells.flatMap((scope) => scope.variables);
+  const tools = variables.flatMap(({ name, tools: of }) => (of === undefined ? [] : [[name, of] as const]));
+  return { names: [...names], tools, before: before.join(''), after: '}'.repeat(cells.length) };
 }
 
 function declaration({ name, type = 'any', isDeclared }: ScopedVariable): string {
@@ -73,7 +78,7 @@ export function nextHead(
   const cells = [...earlier, { cell, variables, sources }].filter(
     (scope) => scope.variables.length + scope.sources.length > 0,
   );
-  return { version: HEAD_VERSION, cell, heapBytes, cells };
+  return { version: HEAD_VERSION, cell, heapBytes, cells: withHeldTools(cells, declared.held ?? []) };
 }
 
 function boundedType(type: PrintedType): PrintedType {

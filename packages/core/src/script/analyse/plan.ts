@@ -33,7 +33,7 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
 }
 
 /** Whether the call is a call to a tool. Queries about detached tasks are not. */
-function isToolCall({ tool }: ToolCall): boolean {
+export function isToolCall({ tool }: ToolCall): boolean {
   return !tool.startsWith('spawn.') || tool === 'spawn.exec';
 }
 

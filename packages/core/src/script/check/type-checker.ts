@@ -10,7 +10,7 @@ import type { Finding } from '../analyse/findings.js';
 import type { ResultText } from '../analyse/result-texts.js';
 import type { CallFact, SourceFacts } from '../analyse/source-facts.js';
 import { judgeCalls, type CallIssue, type JudgeArgument } from './call-issues.js';
-import type { TopLevel } from '../../protocol/index.js';
+import type { KeptTools, TopLevel } from '../../protocol/index.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
 import type { NativeDiagnostic, TypePlace } from './checker-process.js';
 import { DiagnosticPolicy } from './diagnostic-policy.js';
@@ -45,6 +45,8 @@ export interface TypeChecker {
 /** The variables of earlier scripts that a script can use. */
 export interface KeptVariables {
   readonly names: readonly string[];
+  /** The tools that the functions in variables may call, by the names of the variables. */
+  readonly tools?: KeptTools | undefined;
   /** Declarations before and after the script, in TypeScript. */
   readonly before: string;
   readonly after: string;

@@ -1,4 +1,11 @@
-import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure, TopLevel } from '../../protocol/index.js';
+import type {
+  CompiledScript,
+  Diagnostic,
+  KeptTools,
+  PlannedCall,
+  ScriptFailure,
+  TopLevel,
+} from '../../protocol/index.js';
 import type { EditLayers } from '../syntax/source-text.js';
 import type { ParametersByTool } from '../repair/positional.js';
 import type { SourceFacts } from '../analyse/source-facts.js';
@@ -14,6 +21,8 @@ export interface CompileRequest {
   readonly wantsFacts: boolean;
   /** The variables of earlier scripts. Undefined unless the script belongs to a program. */
   readonly keptNames?: readonly string[] | undefined;
+  /** The tools that functions of earlier scripts call, by their variables. */
+  readonly keptTools?: KeptTools | undefined;
 }
 
 /** The thread's answer: plain data. */

@@ -1,5 +1,12 @@
 import { scriptFailure } from '../../protocol/errors.js';
-import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../../protocol/index.js';
+import type {
+  Diagnostic,
+  ErrorCode,
+  PlannedCall,
+  ScriptFailure,
+  SourcePosition,
+  TopLevel,
+} from '../../protocol/index.js';
 import { codeFrame } from '../../text/code-frame.js';
 import { findAsyncCallbacks } from '../analyse/async-callbacks.js';
 import { findCallbacksWithoutValue, findLostValues } from '../analyse/callback-values.js';
@@ -12,7 +19,7 @@ import { findGrowth, type Growth } from './growth.js';
 import { findMissingImplementations, findUnknownTools } from '../analyse/known-names.js';
 import { findInexactIntegers } from '../analyse/inexact-integers.js';
 import { findBadPatterns } from '../analyse/patterns.js';
-import { planCalls } from '../analyse/plan.js';
+import { planCalls, type PlannedAt } from '../analyse/plan.js';
 import { findViolations } from '../analyse/policy.js';
 import { PromiseCalls } from '../analyse/promise-calls.js';
 import { findPromiseMisuse } from '../analyse/promise-rules.js';
@@ -21,7 +28,8 @@ import { parseWithRepairs, type RepairedScript } from '../repair/repair.js';
 import type { RepairNote } from '../repair/tree-repair.js';
 import { sourceFacts } from '../analyse/collect-facts.js';
 import { stripTypes, type StripResult } from './strip.js';
-import { findToolCalls } from '../syntax/tool-calls.js';
+import { findToolCalls, type ToolCall } from '../syntax/tool-calls.js';
+import { callsOfKept, heldCalls } from '../analyse/kept-tools.js';
 import { topLevel } from '../analyse/top-level.js';
 import { wrap, wrapCell } from './wrapper.js';
 
@@ -39,7 +47,8 @@ const MAX_GROWTH = 4_194_304;
  * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. The function has no side
  * effects, and runs in the compiler's worker thread.
  */
-export function compileSource({ source, toolNames, parameters, wantsFacts, keptNames }: CompileRequest): CompileAnswer {
+export function compileSource(request: CompileRequest): CompileAnswer {
+  const { source, toolNames, parameters, wantsFacts, keptNames, keptTools } = request;
   const script = parseWithRepairs(source, { toolNames, parameters, keptNames });
   const report = new Report(source, script);
   for (const note of script.notes) report.addRepair(note);
@@ -81,10 +90,10 @@ export function compileSource({ source, toolNames, parameters, wantsFacts, keptN
   if (growth !== undefined) return growthFailure(growth, report);
   const stripped = stripTypes(script.text, script.index);
   if (!stripped.ok) return stripFailure(stripped, report);
-  const planned = planCalls(script.index, calls);
+  const { planned, declared } = plannedScript(script, calls, { keptNames, keptTools });
   return {
     type: 'compiled',
-    ...wrapScript(script, stripped, keptNames),
+    ...wrapScript(script, stripped, keptNames, declared),
     layers: script.layers,
     diagnostics: report.diagnostics(),
     byPosition: parameters === undefined ? toolsByPosition(calls) : [],
@@ -105,13 +114,30 @@ export function compileSource({ source, toolNames, parameters, wantsFacts, keptN
   };
 }
 
-function wrapScript(
+/** The plan of a script, and its declarations, if it belongs to a program. */
+function plannedScript(
   { index, text }: Extract<RepairedScript, { ok: true }>,
+  calls: readonly ToolCall[],
+  { keptNames, keptTools = [] }: Pick<CompileRequest, 'keptNames' | 'keptTools'>,
+): { planned: readonly PlannedAt[]; declared: TopLevel | undefined } {
+  const planned = planCalls(index, calls);
+  if (keptNames === undefined) return { planned, declared: undefined };
+  const declared = topLevel(index.program, text);
+  const own = new Set(declared.variables.map(({ name }) => name));
+  return {
+    planned: [...planned, ...callsOfKept(index, keptTools, own)],
+    declared: { ...declared, held: heldCalls(index, calls, { keptNames, keptTools }, own) },
+  };
+}
+
+function wrapScript(
+  { index }: Extract<RepairedScript, { ok: true }>,
   { code, mappings }: Extract<StripResult, { ok: true }>,
   keptNames: readonly string[] | undefined,
+  declared: TopLevel | undefined,
 ): Pick<Extract<CompileAnswer, { type: 'compiled' }>, 'javascript' | 'mappings' | 'topLevel'> {
-  if (keptNames === undefined) return { javascript: wrap(code), mappings, topLevel: undefined };
-  const declared = topLevel(index.program, text);
+  if (keptNames === undefined || declared === undefined)
+    return { javascript: wrap(code), mappings, topLevel: undefined };
   const isOwn = (name: string) => (index.declared.get(name)?.length ?? 0) > 0 && !keptNames.includes(name);
   const direct = withDirectCalls({ code, mappings }, isOwn);
   return { javascript: wrapCell(direct.code, declared.variables), mappings: direct.mappings, topLevel: declared };

@@ -153,7 +153,7 @@ class ThreadedCompiler implements Compiler {
     // needs repairs, but most scripts need none.
     const early = typeChecker?.check(source, turn, kept);
     const wantsFacts = typeChecker !== undefined;
-    const request = { source, toolNames, wantsFacts, keptNames: kept?.names };
+    const request = { source, toolNames, wantsFacts, keptNames: kept?.names, keptTools: kept?.tools };
     let result = await this.#thread.run(request, turn);
     const parameters = wantsFacts && result.type === 'answer' ? parametersFor(result.answer, options) : undefined;
     if (parameters !== undefined) result = await this.#thread.run({ ...request, parameters }, turn);
