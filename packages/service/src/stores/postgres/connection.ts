@@ -98,11 +98,16 @@ export class PostgresConnection implements Database {
     await this.run(`SELECT ${lockSql(':name')}`, { name });
   }
 
-  async place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined> {
+  async place(statements: readonly string[], parameters: Parameters, count = 1): Promise<Row | undefined> {
     this.#hasPosition = true;
-    const parts = statements.map((sql) => sql.replaceAll(/:position\b/gu, '(SELECT position FROM positions)'));
+    const parts = statements.map((sql) =>
+      sql.replaceAll(
+        /:position(\d*)\b/gu,
+        (_name, index: string) => `(SELECT position FROM positions ORDER BY position OFFSET ${Number(index)} LIMIT 1)`,
+      ),
+    );
     const earlier = parts.slice(0, -1).map((sql, index) => `, written_${index} AS (${sql})`);
-    return this.first(`WITH ${POSITIONS}${earlier.join('')} ${parts.at(-1)!}`, { ...parameters, count: 1 });
+    return this.first(`WITH ${POSITIONS}${earlier.join('')} ${parts.at(-1)!}`, { ...parameters, count });
   }
 
   async nextPositions(count: number): Promise<number[]> {

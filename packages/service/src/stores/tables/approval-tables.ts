@@ -1,6 +1,6 @@
 import type { Approval, ApprovalState, Run, StoredDecision } from '@toolscript/core/protocol';
 import type { ApprovalDraftSchema, DecidedApproval } from '@toolscript/core/ports';
-import type { Database, Row } from './database.js';
+import type { Database, Row, Value } from './database.js';
 import { rowApproval, conditions, encode, encodeOptional, lockRun, REASON_AFTER, touchThread } from './rows.js';
 import { storeErrors } from '../store-errors.js';
 import { stateAfter } from '../store-rules.js';
@@ -12,6 +12,9 @@ interface Settlement {
   readonly decision?: StoredDecision | undefined;
   readonly by?: string | undefined;
 }
+
+/** Maximum number of approvals that one statement adds. */
+const MAX_PLACED = 500;
 
 /** A page ends when its requests reach this number of UTF-16 units. */
 const MAX_PAGE_LENGTH = 1_048_576;
@@ -80,12 +83,27 @@ export class ApprovalTables {
     return approvals;
   }
 
-  /** Replaces the approvals for which a suspended run waits. */
-  async ask(run: Run, drafts: readonly ParsedApproval[], now: number): Promise<void> {
+  /**
+   * Replaces the approvals for which a suspended run waits. The caller calls `place` at the end of its transaction,
+   * which adds the new ones. `isWaiting`: one of them is pending.
+   */
+  async ask(
+    run: Run,
+    drafts: readonly ParsedApproval[],
+    now: number,
+  ): Promise<{ readonly isWaiting: boolean; readonly place: () => Promise<void> }> {
     const named = new Set(drafts.map(({ request }) => request.approvalId));
     for (const row of await this.#pending(run.runId))
       if (!named.has(row.approval_id as string)) await this.settle(row, { state: 'cancelled' }, now);
-    for (const draft of drafts) await this.#add(run, draft, now);
+    const added: ParsedApproval[] = [];
+    for (const draft of drafts) if (!(await this.#isKnown(run, draft, now))) added.push(draft);
+    return {
+      isWaiting: added.some(({ decided }) => decided === undefined),
+      place: async () => {
+        for (let from = 0; from < added.length; from += MAX_PLACED)
+          await this.#place(run, added.slice(from, from + MAX_PLACED), now);
+      },
+    };
   }
 
   async cancelPending(runId: string, now: number): Promise<void> {
@@ -127,21 +145,37 @@ export class ApprovalTables {
     return this.database.all(`SELECT * FROM approvals WHERE run_id = :runId AND state = 'pending'`, { runId });
   }
 
-  async #add({ runId, threadId, principal }: Run, { request, decided }: ParsedApproval, now: number): Promise<void> {
-    const { approvalId, createdAt, expiresAt = null } = request;
+  /** Whether the approval is stored. Stores its decision if it is pending. */
+  async #isKnown({ runId }: Run, { request, decided }: ParsedApproval, now: number): Promise<boolean> {
+    const { approvalId } = request;
     const known = await this.find(approvalId);
-    if (known !== undefined && known.run_id !== runId) throw storeErrors.idExists('approval', approvalId);
-    const names = { approvalId, runId, threadId, principal: encode(principal) };
-    if (known === undefined)
-      await this.database.place(
-        [
-          `INSERT INTO approvals (approval_id, position, run_id, thread_id, principal, request, created_at, expires_at, state)
-          VALUES (:approvalId, :position, :runId, :threadId, :principal, :request, :createdAt, :expiresAt, 'pending')`,
-        ],
-        { ...names, request: encode(request), createdAt, expiresAt },
-      );
-    const row = (await this.find(approvalId))!;
-    if (decided === undefined || row.state !== 'pending') return;
-    await this.settle(row, { state: stateAfter(decided.decision), ...decided }, now);
+    if (known === undefined) return false;
+    if (known.run_id !== runId) throw storeErrors.idExists('approval', approvalId);
+    if (decided !== undefined && known.state === 'pending')
+      await this.settle(known, { state: stateAfter(decided.decision), ...decided }, now);
+    return true;
+  }
+
+  /** Adds approvals in one statement, because other transactions wait for the end of one that has positions. */
+  async #place({ runId, threadId, principal }: Run, drafts: readonly ParsedApproval[], now: number): Promise<void> {
+    const parameters: Record<string, Value> = { runId, threadId, principal: encode(principal) };
+    const rows = drafts.map(({ request, decided }, index) => {
+      const at = index === 0 ? '' : index;
+      Object.assign(parameters, {
+        [`approvalId${at}`]: request.approvalId,
+        [`request${at}`]: encode(request),
+        [`createdAt${at}`]: request.createdAt,
+        [`expiresAt${at}`]: request.expiresAt ?? null,
+        [`state${at}`]: decided === undefined ? 'pending' : stateAfter(decided.decision),
+        [`decision${at}`]: encodeOptional(decided?.decision),
+        [`decidedBy${at}`]: encodeOptional(decided?.by),
+        [`decidedAt${at}`]: decided === undefined ? null : now,
+      });
+      return `(:approvalId${at}, :position${at}, :runId, :threadId, :principal, :request${at}, :createdAt${at},
+        :expiresAt${at}, :state${at}, :decision${at}, :decidedBy${at}, :decidedAt${at})`;
+    });
+    const sql = `INSERT INTO approvals (approval_id, position, run_id, thread_id, principal, request, created_at,
+      expires_at, state, decision, decided_by, decided_at) VALUES ${rows.join(', ')}`;
+    await this.database.place([sql], parameters, drafts.length);
   }
 }

@@ -23,8 +23,9 @@ export interface Database {
    * Runs statements with the parameter `:position`, the next position, which orders runs, approvals and the runs of the
    * log. A transaction that commits later has a higher position, so that a page never skips a row: other transactions
    * wait for it, so this is the last work of a transaction, in one round trip. Returns the first row of the last one.
+   * `count` (default 1): the number of positions; the others are `:position1`, `:position2` and so on, in order.
    */
-  place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined>;
+  place(statements: readonly string[], parameters: Parameters, count?: number): Promise<Row | undefined>;
   /** The next positions, in ascending order. */
   nextPositions(count: number): Promise<number[]>;
   /** A number that is higher than earlier ones. Transactions may commit in a different order. */

@@ -130,8 +130,10 @@ export class LibsqlDatabase implements Database {
 
   async lock(): Promise<void> {}
 
-  async place(statements: readonly string[], parameters: Parameters): Promise<Row | undefined> {
-    const placed = { ...parameters, position: this.#lastPosition(1) };
+  async place(statements: readonly string[], parameters: Parameters, count = 1): Promise<Row | undefined> {
+    const positions = await this.nextPositions(count);
+    const named = positions.map((position, index) => [`position${index === 0 ? '' : index}`, position] as const);
+    const placed = { ...parameters, ...Object.fromEntries(named) };
     return statements.map((sql) => this.#all(sql, placed)).at(-1)![0];
   }
 

@@ -113,9 +113,11 @@ export class RunTables {
         return rowRun(before);
       const row = await heldRun(this.database, fence);
       await this.#leave(row, 'suspended', now);
-      await this.#approvals.ask(rowRun(row), drafts, now);
-      await this.#approvals.queueIfDecided(fence.runId, now);
-      return (await this.get(fence.runId))!;
+      const asked = await this.#approvals.ask(rowRun(row), drafts, now);
+      if (!asked.isWaiting) await this.#approvals.queueIfDecided(fence.runId, now);
+      const run = (await this.get(fence.runId))!;
+      await asked.place();
+      return run;
     });
   }
 

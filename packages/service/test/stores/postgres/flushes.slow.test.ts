@@ -17,6 +17,21 @@ async function statementsOf(action: (connection: PostgresConnection) => Promise<
   return texts;
 }
 
+const requestOf = (approvalId: string) => ({
+  approvalId,
+  callId: approvalId,
+  tool: 'pay',
+  input: {},
+  inputJson: '{}',
+  effect: 'write' as const,
+  rendered: 'pay({})',
+  plan: [],
+  covers: [],
+  digest: 'd',
+  planned: false,
+  createdAt: 1,
+});
+
 const DRAFT = { principal: 'ada', thread: { create: {} }, input: [] };
 
 describeWithPostgres('a change in PostgreSQL', () => {
@@ -25,6 +40,19 @@ describeWithPostgres('a change in PostgreSQL', () => {
     expect(texts.at(-2)).toBe('SET LOCAL synchronous_commit = off; COMMIT');
     expect(texts.at(-1)).toContain('pg_logical_emit_message(true');
     expect(texts.join('\n')).toContain('pg_advisory_xact_lock');
+  });
+
+  it('that asks for approvals takes their positions in its last statement, however many they are', async () => {
+    const texts = await statementsOf(async (connection) => {
+      const { runs } = tablesOver(connection);
+      const { run } = await runs.create({ ...DRAFT, claim: { owner: 'x', leaseMs: 60_000 } }, '', 1);
+      const asked = Array.from({ length: 3 }, (_, index) => ({ request: requestOf(`apr_${index}`) }));
+      await runs.suspend({ runId: run.runId, epoch: run.epoch }, asked, 2);
+    });
+    const positions = texts.flatMap((text, index) => (text.includes(`toolscript ' || 'positions'`) ? [index] : []));
+    // One for the new run, and one for its three approvals, before the commit and the flush.
+    expect(positions).toHaveLength(2);
+    expect(positions.at(-1)).toBe(texts.length - 3);
   });
 
   it('without one is flushed by its commit', async () => {
