@@ -6,6 +6,7 @@ import * as deltaToEvent from './delta-to-event.mjs';
 import * as detector from './detector.mjs';
 import * as economy from './economy.mjs';
 import * as economyBfcl from './economy-bfcl.mjs';
+import * as economyTau2 from './economy-tau2.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as keptScripts from './kept-scripts.mjs';
@@ -66,6 +67,7 @@ export const ROWS = [
   scaleTables,
   economy,
   economyBfcl,
+  economyTau2,
   researchScenario,
   detector,
   reducer,
