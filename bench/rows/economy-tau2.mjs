@@ -1,6 +1,6 @@
 import { sum } from '../economy/count-tokens.mjs';
 import { NAMES } from '../economy/table.mjs';
-import { runRetailTask } from '../economy/tau2/run-retail-task.mjs';
+import { openShop, runRetailTask } from '../economy/tau2/run-retail-task.mjs';
 import { retailTasks, whyAbsent } from '../economy/tau2/tasks.mjs';
 import { absentRow, alternate } from '../measure.mjs';
 
@@ -32,8 +32,7 @@ export async function measure({ effort }) {
   const tasks = effort.economyRuns > 1 ? all : all.filter((_, index) => index % QUICK_STEP === 0);
   const totals = {};
   for (const way of Object.keys(NAMES)) {
-    const figures = [];
-    for (const task of tasks) figures.push(await runRetailTask(task, way));
+    const figures = await figuresOf(tasks, way);
     totals[way] = Object.fromEntries(
       Object.keys(figures[0]).map((member) => [member, sum(figures.map((one) => one[member]))]),
     );
@@ -51,6 +50,17 @@ export async function measure({ effort }) {
     notes: [`${counts.actions} actions; ${counts.sameDatabases} runs left the database of the actions one by one`],
   });
   return rows;
+}
+
+async function figuresOf(tasks, way) {
+  const shop = openShop();
+  try {
+    const figures = [];
+    for (const task of tasks) figures.push(await runRetailTask(task, way, shop));
+    return figures;
+  } finally {
+    await shop.harness.close();
+  }
 }
 
 function totalRow({ totals, counts }, member) {

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
 import { RETAIL_TOOLS } from '../economy/tau2/retail.mjs';
-import { groupsOf, PLANS, runRetailTask } from '../economy/tau2/run-retail-task.mjs';
+import { groupsOf, openShop, PLANS, runRetailTask } from '../economy/tau2/run-retail-task.mjs';
 import { changedRecords, databaseAfter, retailTasks, whyAbsent } from '../economy/tau2/tasks.mjs';
 
 const action = (tool: string, more: object = {}) => ({
@@ -68,8 +68,10 @@ describe.skipIf(whyAbsent !== undefined)(
     });
 
     it.each(['one', 'parallel', 'scripts'] as const)('leave the same database in the way %s', async (way) => {
+      const shop = openShop(sharedThreads());
+      onTestFinished(() => shop.harness.close());
       for (const task of retailTasks().filter((_, index) => index % 30 === 2))
-        expect((await runRetailTask(task, way, sharedThreads())).turns).toBeGreaterThan(1);
+        expect((await runRetailTask(task, way, shop)).turns).toBeGreaterThan(1);
     });
   },
 );

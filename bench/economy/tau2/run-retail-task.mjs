@@ -64,45 +64,53 @@ function argumentsOf({ args, flows }, names, actions) {
 }
 
 /**
+ * A harness with the tools over a database, which each run replaces.
+ *
+ * @param {import('../run-task.mjs').Threads} [threads] Of the harness; it starts its own by default.
+ */
+export function openShop(threads = {}) {
+  const shop = { db: {} };
+  return Object.assign(shop, {
+    harness: createHarness({ tools: toolsOver(shop), approvals: 'auto', ...threads }),
+  });
+}
+
+/**
  * Makes the actions of a task once, through the agent loop, adapter, harness and checker, against a scripted model.
  *
  * @param {import('./tasks.mjs').RetailTask} task
  * @param {'one' | 'parallel' | 'scripts'} way
- * @param {import('../run-task.mjs').Threads} [threads] Of the harness; it starts its own by default.
+ * @param {ReturnType<typeof openShop>} shop
  * @returns {Promise<import('../count-tokens.mjs').Figures>}
  * @throws If the final database differs from the one after the actions one by one.
  */
-export async function runRetailTask(task, way, threads = {}) {
-  const db = openDatabase();
-  const harness = createHarness({ tools: toolsOver(db), approvals: 'auto', ...threads });
-  try {
-    const answers = [...PLANS[way](task), [{ type: 'text', text: ANSWER }]];
-    const model = scriptedModel({ turns: answers.map((parts) => ({ parts })), delta_length: 10_000 });
-    const agent = defineAgent({
-      slug: 'retail',
-      instructions: ROLE,
-      mode: way === 'scripts' ? 'enabled' : 'disabled',
-      maxTurns: 100,
-    });
-    const events = [];
-    for await (const event of runAgent({ provider: model, harness, agent, input: task.ask, threadId: 'retail' }))
-      events.push(event);
-    assert.equal(events.at(-1).payload.status, 'completed');
-    for (const { payload } of events) if (payload.type === 'item_done') assertCompleted(payload.final_item);
-    assert.deepEqual(model.violations, []);
-    assert.equal(model.turnsLeft, 0, 'the run ended early');
-    assert.deepEqual(changedRecords(db), changedRecords(databaseAfter(task)), `task ${task.id}: another database`);
-    return figuresOf(model.requests, answers);
-  } finally {
-    await harness.close();
-  }
+export async function runRetailTask(task, way, shop) {
+  const { harness } = shop;
+  shop.db = openDatabase();
+  const answers = [...PLANS[way](task), [{ type: 'text', text: ANSWER }]];
+  const model = scriptedModel({ turns: answers.map((parts) => ({ parts })), delta_length: 10_000 });
+  const agent = defineAgent({
+    slug: 'retail',
+    instructions: ROLE,
+    mode: way === 'scripts' ? 'enabled' : 'disabled',
+    maxTurns: 100,
+  });
+  const events = [];
+  for await (const event of runAgent({ provider: model, harness, agent, input: task.ask, threadId: 'retail' }))
+    events.push(event);
+  assert.equal(events.at(-1).payload.status, 'completed');
+  for (const { payload } of events) if (payload.type === 'item_done') assertCompleted(payload.final_item);
+  assert.deepEqual(model.violations, []);
+  assert.equal(model.turnsLeft, 0, 'the run ended early');
+  assert.deepEqual(changedRecords(shop.db), changedRecords(databaseAfter(task)), `task ${task.id}: another database`);
+  return figuresOf(model.requests, answers);
 }
 
 function assertCompleted({ type, status, report }) {
   if (type === 'script_execution_output') assert.equal(status, 'completed', report);
 }
 
-function toolsOver(db) {
+function toolsOver(shop) {
   return RETAIL_TOOLS.map(({ name, does, takes, gives, changes = false, run }) =>
     defineTool({
       name,
@@ -112,7 +120,7 @@ function toolsOver(db) {
       effect: changes ? 'external' : 'read',
       approval: 'never',
       // A later change of the database must not reach a result.
-      execute: (args) => structuredClone(run(db, args)),
+      execute: (args) => structuredClone(run(shop.db, args)),
     }),
   );
 }
