@@ -6,6 +6,7 @@ import * as deltaToEvent from './delta-to-event.mjs';
 import * as detector from './detector.mjs';
 import * as economy from './economy.mjs';
 import * as economyBfcl from './economy-bfcl.mjs';
+import * as economyTau2 from './economy-tau2.mjs';
 import * as economyVariables from './economy-variables.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
@@ -67,6 +68,7 @@ export const ROWS = [
   scaleTables,
   economy,
   economyBfcl,
+  economyTau2,
   economyVariables,
   researchScenario,
   detector,
