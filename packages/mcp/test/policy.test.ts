@@ -37,6 +37,15 @@ describe('what a server says of its tools', () => {
   });
 });
 
+it('results of tools with openWorldHint are untrusted text, and those of other tools are not', async () => {
+  const mcp = await openServers({ server: hostileServer('hints') });
+  const harness = attachedHarness(mcp, { approvals: 'auto' });
+  const read = async (name: string) =>
+    (await harness.runScript(`return await tools.mcp.server.${name}({});`)).untrusted === true;
+  expect(await read('searches')).toBe(true);
+  expect(await read('reads')).toBe(false);
+});
+
 describe('the configuration', () => {
   it('allows, asks and blocks by tool, and by * for all others', async () => {
     const tools = { '*': 'block', reads: 'ask', destroys: 'allow', good: 'allow' };

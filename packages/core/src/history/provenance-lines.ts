@@ -28,7 +28,7 @@ export function provenanceLines({ guarded, arguments: origins, literals, reasons
     const source = isOwn
       ? LITERALS[literal]
       : found.length > 0
-        ? found.map(originText).join(', ')
+        ? [...new Set(found.map(originText))].join(', ')
         : 'of unknown source';
     return { path, source, isDoubtful: Object.hasOwn(reasons, path) };
   });

@@ -59,13 +59,16 @@ export type LiteralLabel = z.infer<typeof LiteralLabelSchema>;
 export const ProvenanceSchema = z.looseObject({
   /** The paths of the values that the tool guards. */
   guarded: z.array(z.string()).readonly(),
-  /** For each path, the earlier calls whose results contain the value. A match by content is no proof. */
+  /**
+   * For each path, the earlier calls from whose results the value comes. If `status` is `unknown`, those whose results
+   * contain the value, which is no proof.
+   */
   arguments: z.record(z.string(), z.array(ArgumentOriginSchema).readonly()),
   /** The paths of the values that the script's text or the user's texts contain, and their authors. */
   literals: z.record(z.string(), LiteralLabelSchema),
   /**
-   * `proven`: every guarded value is a literal of the call itself. `unknown`: only the match by content knows the
-   * sources.
+   * `proven`: every guarded value is a literal of the call itself, or its sources are known from the labels of a replay.
+   * `unknown`: only the match by content knows the sources.
    */
   status: z.enum(['proven', 'unknown']),
   /** The guarded paths about which a user is asked, each with the reason. */

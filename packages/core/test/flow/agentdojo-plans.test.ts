@@ -98,7 +98,7 @@ function labelsOf(tool: string, result: unknown) {
 }
 
 interface World {
-  /** Whether the names of channels that other companies share are text of strangers, or names that the service issues. */
+  /** True: the names of channels that other companies share count as text of strangers. */
   doubtsChannels: boolean;
   environment: Data;
   executed: { tool: string; input: Data }[];

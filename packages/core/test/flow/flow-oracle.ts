@@ -202,7 +202,7 @@ export interface Verdict {
   readonly runs: number;
   /** The number of arguments that changed. */
   readonly changes: number;
-  /** Arguments that changed without a label that says so, and runs of the copy that were not the same. */
+  /** Changed arguments without the label of the call, and runs of the copy that were not the same. */
   readonly missed: readonly string[];
 }
 

@@ -97,14 +97,14 @@ export class CallSources {
    * Learns the sources of the call's arguments if they are not known from the text of the call. Undefined: nothing is to
    * be learnt. Never rejects.
    */
-  learn(call: JudgedCall, earlier: readonly Operation[]): Promise<void> | undefined {
+  learn(call: JudgedCall): Promise<void> | undefined {
     const { openCopy, policy } = this.#settings;
     if (openCopy === undefined) return undefined;
-    const { sources } = this.#judge(call, earlier);
     const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
-    const isOpen = ({ leaf, isProven }: LeafSources) =>
-      !isProven && (policy !== undefined || isGuarded(leaf.path, guarded));
-    if (!sources.some(isOpen)) return undefined;
+    const known = this.#literalsOf(call);
+    const isOpen = (leaf: Leaf) =>
+      (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
+    if (!leavesOf(call.input).leaves.some(isOpen)) return undefined;
     if (!this.#hasCopy) {
       this.#hasCopy = true;
       this.#copy = openCopy();

@@ -22,7 +22,7 @@ export function patternNames(pattern: Node | null | undefined): string[] {
 }
 
 /** Visits a node and what is in it, parents first; not the children of a node for which `enter` returns false. */
-export function visit(node: Node, enter: (node: Node) => boolean | void): void {
+function visit(node: Node, enter: (node: Node) => boolean | void): void {
   if (enter(node) === false) return;
   const members = node as unknown as Record<string, unknown>;
   for (const key of visitorKeys[node.type] ?? []) {
