@@ -303,7 +303,7 @@ export interface paths {
         put?: never;
         /**
          * Cancels a script, and answers its end
-         * @description Cancels a script, and answers its end. A script that has ended stays unchanged.
+         * @description Cancels a script, and answers its end. A script that has ended stays unchanged. Approvals for which a cancelled script waited are denied, and its run continues.
          */
         post: operations["cancelScript"];
         delete?: never;
@@ -1904,6 +1904,14 @@ export interface components {
                 status?: number | undefined;
                 /** @constant */
                 type: "request_retry";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                answer_id: string;
+                model: string;
+                response_id: string;
+                /** @constant */
+                type: "background_answer";
             } & {
                 [key: string]: unknown;
             }) | ({

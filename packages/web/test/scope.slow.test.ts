@@ -21,7 +21,7 @@ describePage(
       expect(await page.content()).not.toContain('canary-7');
       await suite.server.play('add', { threadId });
       await dialog.getByText('() => string[]').waitFor();
-      expect(await dialog.locator('dt').allTextContents()).toEqual(['rows', 'hidden', 'cities']);
+      await expect.poll(() => dialog.locator('dt').allTextContents()).toEqual(['rows', 'hidden', 'cities']);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
       expect(problems).toEqual([]);
@@ -37,6 +37,6 @@ describePage('scripts that share nothing', SCENES, (suite) => {
     const { page, runId } = await suite.watch('begin');
     await suite.server.follow(runId);
     await page.getByText('It has ended.').waitFor();
-    expect(await page.getByRole('button', { name: 'In scope' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'In scope' }).count()).toBe(0);
   });
 });

@@ -5,14 +5,13 @@ import { fileStore, pruneScripts } from '@toolscript/core';
 import { obtainKeyFile, readKeyFile, writePrivateFile } from '@toolscript/core/internal';
 import { isScriptId } from '@toolscript/core/internal';
 import type { HeapStore } from '@toolscript/core/ports';
-import type { HarnessStore } from '@toolscript/core/protocol';
+import type { HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import { AuditFile } from '@toolscript/server/access';
 import { z } from 'zod';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { isThere } from '../configuration/json-files.js';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import type { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError, systemCode } from '../usage-error.js';
 
 /** The data that outlives the process. Nothing is created before the first write. */
@@ -257,10 +256,7 @@ const DAY_MS = 86_400_000;
  * script; and old heaps that no item of a conversation names. Suspended and interrupted scripts are deleted only at the
  * user's request. `database`: the conversations, if they are open already.
  */
-export async function pruneDaily(
-  { store, folder }: PersistentState,
-  database?: Pick<ThreadDatabase, 'stores'>,
-): Promise<void> {
+export async function pruneDaily({ store, folder }: PersistentState, database?: OpenConversations): Promise<void> {
   if (!store.hasKept || store.isLeft) return;
   const mark = join(folder.path, 'pruned');
   try {
@@ -276,14 +272,17 @@ export async function pruneDaily(
   }
 }
 
+interface OpenConversations {
+  readonly stores: ServiceStores;
+}
+
 async function collectConversationHeaps(
   folder: DataFolder,
   heaps: HeapStore,
-  database: Pick<ThreadDatabase, 'stores'> | undefined,
+  database: OpenConversations | undefined,
 ): Promise<void> {
   const { collectHeaps } = await import('@toolscript/service');
-  const collect = ({ stores }: Pick<ThreadDatabase, 'stores'>) =>
-    collectHeaps({ stores, heaps }, { changedMs: Infinity });
+  const collect = ({ stores }: OpenConversations) => collectHeaps({ stores, heaps }, { changedMs: Infinity });
   if (database !== undefined) return collect(database);
   if (!existsSync(folder.databaseFile)) return;
   const { openDatabase } = await import('@toolscript/service/stores');

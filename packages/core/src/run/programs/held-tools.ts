@@ -1,8 +1,12 @@
 import type { HeldCalls } from '../../protocol/index.js';
-import type { CellScope, ScopedVariable } from './program-scope.js';
+import type { CellScope, ProgramHead, ScopedVariable } from './program-scope.js';
 
-/** Adds to variables in scope the tools that their functions may call, also through other variables. */
-export function withHeldTools(cells: readonly CellScope[], held: readonly HeldCalls[]): CellScope[] {
+/** Adds to the variables in scope the tools that their functions may call, also through other variables. */
+export function withHeldTools({ cells, ...head }: ProgramHead, held: readonly HeldCalls[]): ProgramHead {
+  return { ...head, cells: cellsWithTools(cells, held) };
+}
+
+function cellsWithTools(cells: readonly CellScope[], held: readonly HeldCalls[]): CellScope[] {
   const sources = cells.flatMap((scope) => scope.sources);
   const holders = new Map<string, Set<string>>();
   for (const variable of cells.flatMap(({ variables }) => variables))
@@ -31,7 +35,7 @@ function addAll(set: Set<string> | undefined, added: Iterable<string> | undefine
 /** False for data: its type names no function, and no type that could have one. */
 function holdsFunctions({ type, isDeclared }: ScopedVariable, sources: readonly string[]): boolean {
   if (type === undefined || isDeclared === true) return true;
-  const withoutTexts = type.replaceAll(/"(?:[^"\\]|\\.)*"/gu, '').replaceAll(/[$\w]+\??:/gu, '');
+  const withoutTexts = type.replaceAll(/"(?:[^"\\]|\\.)*(?:"|\\?$)/gsu, '').replaceAll(/(?<![$\w])[$\w]+\??:/gu, '');
   const isData = (name: string) => DATA_TYPES.has(name) || /^\d/u.test(name) || isDataType(name, sources);
   return !(withoutTexts.match(/=>|\(|[$\w]+/gu) ?? []).every(isData);
 }

@@ -1,6 +1,5 @@
 import type { SandboxHeap, TopLevel } from '../../protocol/index.js';
 import type { KeptVariables, PrintedType } from '../../script/check/index.js';
-import { withHeldTools } from './held-tools.js';
 
 /** The head of a heap: the host's data about its program, as plain JSON. */
 export interface ProgramHead {
@@ -78,7 +77,7 @@ export function nextHead(
   const cells = [...earlier, { cell, variables, sources }].filter(
     (scope) => scope.variables.length + scope.sources.length > 0,
   );
-  return { version: HEAD_VERSION, cell, heapBytes, cells: withHeldTools(cells, declared.held ?? []) };
+  return { version: HEAD_VERSION, cell, heapBytes, cells };
 }
 
 function boundedType(type: PrintedType): PrintedType {

@@ -14,6 +14,7 @@ import {
 } from '../../protocol/index.js';
 import type { CellStart, SessionCell } from '../../calls/session/index.js';
 import type { KeptVariables, PrintedType } from '../../script/check/index.js';
+import { withHeldTools } from './held-tools.js';
 import { HEAD_VERSION, keptVariables, newVariables, nextHead, type ProgramHead } from './program-scope.js';
 
 /** A script of a program, from its start to the end of its outcome. */
@@ -118,7 +119,8 @@ export class Programs {
     const declared = script.topLevel ?? { variables: [], types: [], end: 0 };
     const printed = { ...declared, variables: newVariables(declared, left, cell.start.number) };
     const types = await print(printed, left.kept);
-    const head = nextHead(cell.head, cell.start.number, declared, left, types);
+    const next = nextHead(cell.head, cell.start.number, declared, left, types);
+    const head = withHeldTools(next, declared.held ?? []);
     const made = { heapId: `heap_${outcome.scriptId}`.slice(0, 128), principal, head };
     const problem = await this.#add(cell.start, left, made);
     if (problem === undefined) return { ...noted, heap: made.heapId, scope: scopeOf(head) };
