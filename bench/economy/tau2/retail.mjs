@@ -273,7 +273,7 @@ export const RETAIL_TOOLS = [
       Object.fromEntries(
         Object.values(products)
           .map(({ name, product_id: id }) => [name, id])
-          .toSorted(),
+          .toSorted(([one], [other]) => (one < other ? -1 : 1)),
       ),
   },
   {

@@ -287,5 +287,9 @@ async function collectConversationHeaps(
   if (!existsSync(folder.databaseFile)) return;
   const { openDatabase } = await import('@toolscript/service/stores');
   const opened = await openDatabase(`libsql:${folder.databaseFile}`);
-  await collect(opened).finally(() => opened.close());
+  try {
+    await collect(opened);
+  } finally {
+    await opened.close();
+  }
 }

@@ -20,7 +20,7 @@ export type ScriptToolApproval =
   | ((options: never) => Answer);
 
 /** `free`: the call runs. `ask`: a user must approve it. `denied`: it does not run, for this reason. */
-export type Verdict = 'free' | 'ask' | { readonly denied: string };
+type Verdict = 'free' | 'ask' | { readonly denied: string };
 
 export type Judge = (input: unknown, call: OuterCall) => Promise<Verdict>;
 

@@ -181,7 +181,7 @@ function planOf({ calls, prompt = '', suite }: Task): string {
         typeof one === 'object' && one !== null && 'fromEnvironment' in one ? 'of the environment' : one,
       ) as Data;
       const given = Object.entries(plain).map(([name, value]) => {
-        const isOpen = own?.includes(name) === true || isReading(tool);
+        const isOpen = (own?.includes(name) ?? false) || isReading(tool);
         return `${name}: ${isOpen ? codeOf(name, value, prompt, results) : JSON.stringify(value)}`;
       });
       const value = isReading(tool)
