@@ -1,17 +1,18 @@
 import type { SandboxEnd } from '../../protocol/index.js';
+import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError } from './driver.js';
 import { loadImage, type Image } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
-/** Maximum time to compile one source, in ms; 64 KB take less than a tenth of this time. */
+/** Maximum processor time to compile one source, in ms; 64 KB take less than a tenth of this time. */
 const COMPILE_MS = 2_000;
 
 /** Compiles scripts to bytecode in an instance that never executes bytecode and is restored for every script. */
 export class BytecodeCompiler {
   readonly #module: WasmModule;
   readonly #image: Image;
+  readonly #clock = new ComputeClock();
   #engine: Engine | undefined;
-  #deadline = 0;
 
   constructor(module: WasmModule, image: Image) {
     this.#module = module;
@@ -20,7 +21,7 @@ export class BytecodeCompiler {
 
   /** `cell`: the number of the script in its program; undefined if it is the only script. */
   compile(javascript: string, cell?: number): Uint8Array | SandboxEnd {
-    this.#deadline = performance.now() + COMPILE_MS;
+    this.#clock.startExact(COMPILE_MS);
     try {
       this.#engine ??= this.#boot();
       const code = cell === undefined ? asModuleBody(javascript) : javascript;
@@ -33,6 +34,7 @@ export class BytecodeCompiler {
       if (error instanceof EngineError) return { type: 'syntax', message: error.message, line: error.line };
       if (error instanceof RangeError)
         return { type: 'syntax', message: 'the script is nested too deeply; move inner parts into functions', line: 0 };
+      if (!(error instanceof CompileTimeout)) return { type: 'internal', detail: String(error) };
       return {
         type: 'syntax',
         message: 'the script takes too long to compile; split it into several scripts',
@@ -45,7 +47,7 @@ export class BytecodeCompiler {
     const engine = new Engine(this.#module, {
       clockMs: () => 0,
       interrupt: () => {
-        if (performance.now() > this.#deadline) throw new CompileTimeout();
+        if (this.#clock.look(performance.now())) throw new CompileTimeout();
       },
       rejection: () => {},
     });

@@ -25,6 +25,12 @@ export class ComputeClock {
     this.#nextLookAt = this.#startedAt + allowedMs;
   }
 
+  /** Like `start`, for a long segment: reads the processor time at once, so that no plain time counts. */
+  startExact(allowedMs: number): void {
+    this.start(allowedMs);
+    this.#first = { at: this.#startedAt, cpu: threadCpuMs() };
+  }
+
   get startedAt(): number {
     return this.#startedAt;
   }
