@@ -14,8 +14,8 @@ import { partPaths } from './result-parts.js';
 
 /** Maximum CPU time of a copy, in ms, in all its segments. */
 const COMPUTE_MS = 3_000;
-/** Maximum time of one segment of a copy, in ms, and of its wait for a sandbox. */
-const WALL_MS = 5_000;
+/** Maximum time of one segment of a copy, in ms, and of its wait for a sandbox: for machines too busy to run it. */
+const WALL_MS = 15_000;
 const MAX_MEMORY_MB = 1_024;
 const OUTPUT_BYTES = 16_777_216;
 /** The member of a result that lists its parts, which the copy's runtime removes; see `sandbox/labels`. */
