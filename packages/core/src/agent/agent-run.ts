@@ -34,6 +34,7 @@ import { hostOver, resumeOptions, settledOutcome } from './script-host.js';
 import { harnessRefusal, ScriptRecovery, type RecoveryOptions, type RecoverySettings } from './script-recovery.js';
 import { RunAccount, SaidText } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
+import type { SpentUsage } from './spent.js';
 import type { RunLog } from './run-log.js';
 import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 
@@ -57,6 +58,8 @@ export interface AgentRunSettings extends RecoverySettings {
   /** The JSON Schema of the final answer. Undefined: the answer is text. */
   readonly outputSchema: unknown;
   readonly budget: RunBudget;
+  /** The usage of the run before this part of it. */
+  readonly spentEarlier: SpentUsage;
   /** Undefined: the run can launch no sub-agents. */
   readonly openSubAgents: ((ofRun: OfAgentRun) => OpenSubAgents) | undefined;
 }
@@ -90,7 +93,13 @@ export class AgentRun {
     const { provider, signal, outputSchema } = settings;
     this.#turns = settings.earlierTurns;
     const isStrict = settings.openSubAgents !== undefined;
-    this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
+    this.#account = new RunAccount({
+      agent,
+      budget,
+      isStrict,
+      emit: settings.log.emit,
+      earlier: settings.spentEarlier,
+    });
     this.#host = hostOver(settings, { nonce, sourceDeltas: scriptSourceDeltas && this.#scriptsInText === 'run' });
     const text = system ?? systemText(harness, agent, { mode, nonce });
     this.#system = text === '' ? undefined : text;

@@ -5,6 +5,7 @@ import type { AgentConfig } from './agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
 import { usageCost } from './cost.js';
 import type { RunBudget } from './run-budget.js';
+import type { SpentUsage } from './spent.js';
 
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
@@ -15,6 +16,8 @@ interface AccountSettings {
    */
   readonly isStrict: boolean;
   readonly emit: (payload: EventPayload) => void;
+  /** The usage of the run before this process, or before its last suspension. */
+  readonly earlier?: SpentUsage | undefined;
 }
 
 /** Counts the usage and the cost of a run, charges the run's budget, and emits the events about the usage. */
@@ -23,7 +26,7 @@ export class RunAccount {
   readonly #settings: AccountSettings;
   /** The cost of the run's own requests that have ended. */
   #ownCost: number | undefined;
-  /** The cost of sub-agents, and of the requests that tools make. */
+  /** The cost of sub-agents, of the requests that tools make, and of the run before this process. */
   #otherCost: number | undefined;
   /** The part of the budget that is reserved for the current answer. */
   #hold: RunBudget | undefined;
@@ -31,6 +34,9 @@ export class RunAccount {
 
   constructor(settings: AccountSettings) {
     this.#settings = settings;
+    const { usage, cost } = settings.earlier ?? {};
+    this.usage.addOthers(usage);
+    if (cost !== undefined && cost > 0) this.#otherCost = cost;
   }
 
   /** The limit that the run has reached, if any. */
@@ -157,7 +163,7 @@ export class UsageSum {
   #current: Usage | undefined;
   #last: Usage | undefined;
   #answer: Usage | undefined;
-  /** The usage of sub-agents, and of the requests that tools make. */
+  /** The usage of sub-agents, of the requests that tools make, and of the run before this process. */
   #others: Usage | undefined;
   /** The last request whose input tokens the provider counted, and the count. */
   #countedRequest: { readonly request: ModelRequest; readonly tokens: number } | undefined;

@@ -23,7 +23,7 @@ import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
 import { reportsFailedStore, ScriptInterruption, type ScriptConditions } from './script-host.js';
 import { nonceOfItem } from './script-nonce.js';
-import { answersIn, spentIn } from './spent.js';
+import { answersIn, spentIn, type SpentUsage } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
@@ -328,7 +328,9 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
   harness.assertOpen();
   const agent = agentFor(provider, withModelFacts(defineAgent(options.agent), provider.model));
   const interruption = new ScriptInterruption();
-  const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
+  const earlier = (options.earlier ?? []).map(({ payload }) => payload);
+  const spentEarlier = spentIn(earlier);
+  const budget = subAgents?.budget ?? ownBudget(agent, spentEarlier);
   const withholds = (payload: EventPayload) => reportsFailedStore(payload) || interruption.withholds(payload);
   const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
@@ -370,8 +372,9 @@ function prepare({ options, input = [] }: RunPart, signal: AbortSignal, { push, 
     scriptSourceDeltas,
     outputSchema,
     budget,
-    earlierTurns: answersIn((options.earlier ?? []).map(({ payload }) => payload)),
-    namedScripts: namedScripts((options.earlier ?? []).map(({ payload }) => payload)),
+    spentEarlier,
+    earlierTurns: answersIn(earlier),
+    namedScripts: namedScripts(earlier),
     openSubAgents: subAgents && ((ofRun) => subAgents.open({ ...ofScope, ...ofRun })),
   });
 }
@@ -409,8 +412,8 @@ function requestedIn(earlier: readonly StreamEvent[] | undefined, nextSeq: numbe
     earlier.some(({ payload }) => payload.type === 'approval_requested' && payload.approval.approval_id === id);
 }
 
-function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[] = []) {
-  return new RunBudget({ tokens, cost }, spentIn(earlier.map(({ payload }) => payload)));
+function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, spent: SpentUsage) {
+  return new RunBudget({ tokens, cost }, spent);
 }
 
 /** The members of a scope that do not depend on the state of the run. */

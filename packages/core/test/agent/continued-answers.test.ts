@@ -116,6 +116,7 @@ describe('a run whose process ends while a service continues its answer', () => 
       expect(scene.world.calls, where).toEqual(whole.world.calls);
       expect(comparable(history), where).toEqual(comparable(expected.history));
       expect(spent(events), where).toEqual(spent(expected.events));
+      expect(response.usage, where).toEqual(expected.response.usage);
     }
     expect(tried).toBeGreaterThan(5);
   });

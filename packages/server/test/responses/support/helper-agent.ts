@@ -101,7 +101,7 @@ function textOf(item: OutputItem | undefined): string {
 
 function resultOf(item: OutputItem): string {
   if (item.type === 'function_call_output') return item.output;
-  return item.type === 'script_execution_output' ? String(item.output_json) : '';
+  return item.type === 'script_execution_output' ? (item.output_json ?? item.report ?? '') : '';
 }
 
 function countOf(conversation: readonly OutputItem[]): number {
