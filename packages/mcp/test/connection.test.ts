@@ -63,7 +63,7 @@ describe('the notices about missing tools', () => {
     expect(mcp.notices()).toEqual([
       expect.stringMatching(/^8 tools of the MCP server "odd" could not be read, .*twice/u),
       expect.stringContaining('there is no program "no-such-program"'),
-      '5 tools of the MCP server "good" cannot be called until the user trusts them (trust good): reads, reads_and_destroys, adds, destroys, good.',
+      '6 tools of the MCP server "good" cannot be called until the user trusts them (trust good): reads, reads_and_destroys, adds, searches, destroys, good.',
     ]);
   });
 });
