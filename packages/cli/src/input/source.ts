@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream, fstatSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 
@@ -140,7 +141,8 @@ function inputError(path: string, error: unknown): unknown {
   switch (systemCode(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return new UsageError(`There is no file ${name}. Check the path, or use - to read stdin.`);
+    case 'ENAMETOOLONG':
+      return new UsageError(`There is no file ${name}. ${missingFileAdvice(path)}`);
     case 'EACCES':
     case 'EPERM':
       return new UsageError(`The file ${name} cannot be read. Run chmod u+r on it, or use another file.`);
@@ -151,6 +153,12 @@ function inputError(path: string, error: unknown): unknown {
     default:
       return new UsageError(`The file ${name} cannot be read (${systemCode(error)}). Name another file.`);
   }
+}
+
+/** Code in place of a file is a common slip. */
+function missingFileAdvice(path: string): string {
+  if (!/[\s(){};=]/u.test(path)) return 'Check the path, or use - to read stdin.';
+  return `If it is code, run it with: ${ownCommand()} eval -e ${path.length > 200 ? 'CODE' : shellWord(path)}`;
 }
 
 /** The maximum size of an answer or a script, in bytes. */

@@ -277,6 +277,7 @@ describe('unusual input', () => {
 
   it.each([
     ['a missing file', ['run', join(cwd, 'nope.md')], 'There is no file'],
+    ['code in place of a file', ['eval', 'return 1 + 1'], "toolscript eval -e 'return 1 + 1'"],
     ['a folder', ['run', join(cwd, 'folder')], 'is a folder. Name a file in it.'],
     ['a binary file', ['run', file('binary', Uint8Array.of(1, 0, 2))], 'is binary (byte 1 is NUL)'],
     ['no UTF-8', ['run', file('latin1', Uint8Array.of(0x63, 0xe9, 0x21))], 'is not UTF-8: byte 1 (0xe9)'],
