@@ -663,6 +663,13 @@ describe('a result', () => {
     expect(messageOf(await call('probe'))).toContain(`result.rows[0] is ${what}`);
   });
 
+  it('may be an object of a class that holds nothing', async () => {
+    class Done {
+      confirm(): void {}
+    }
+    expect((await resultOf({ end: new Done() })).answer).toEqual({ ok: true, json: '{"end":{}}' });
+  });
+
   it('follows the rules of JSON otherwise', async () => {
     const { answer } = await resultOf({ date: new Date(0), none: undefined, call: quiet, nan: Number.NaN });
     expect(answer).toEqual({ ok: true, json: '{"date":"1970-01-01T00:00:00.000Z","nan":null}' });
@@ -727,17 +734,17 @@ describe('an abort', () => {
     expect(statuses()).toEqual(['completed', 'not_started', 'completed']);
   });
 
-  it('frees the place of a tool that ignores its signal', async () => {
+  it('frees the place of a tool that ignores its signal, and no other when the tool ends', async () => {
     const { call, facade } = setUp({ limits: { maxConcurrentToolCalls: 1 } });
-    void call('slow');
-    void call('slow');
+    for (let calls = 0; calls < 3; calls++) void call('slow');
     await tick();
     facade.abort('c0', 'lost');
     await tick();
     expect(held).toHaveLength(2);
     held[0]?.resolve('late');
     await tick();
-    expect(facade.pending()).toMatchObject({ executing: 1, queued: 0, awaitingApproval: 0 });
+    expect(held).toHaveLength(2);
+    expect(facade.pending()).toMatchObject({ executing: 1, queued: 1, awaitingApproval: 0 });
   });
 
   it('while the intent is being recorded prevents the call', async () => {
