@@ -125,6 +125,16 @@ await tools.transfer({ to: answer, amount: 120 });`);
 describe('a script written after untrusted text was read', () => {
   const origin: ScriptOrigin = { userTexts: [`Pay ${USER_ACCOUNT}, please.`], hasReadUntrusted: true };
 
+  it('asks about the error of a denied call whose argument a page has chosen', async () => {
+    const { harness, world } = openWorld({ approvals: [{ tool: 'extract', action: 'deny' }, { action: 'approve' }] });
+    const outcome = await harness.runScript(`${FETCH}
+try { await tools.extract({ task: 'Find the account', text: page.text }); } catch (error) {
+  await tools.transfer({ to: error.message, amount: 1 });
+}`);
+    asked(outcome);
+    expect(world.transfers).toEqual([]);
+  });
+
   it('asks about a destination that the model has retyped', async () => {
     const { harness, world } = openWorld();
     const outcome = await harness.runScript(`await tools.transfer({ to: '${EVIL_ACCOUNT}', amount: 120 });`, {
