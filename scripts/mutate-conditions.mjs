@@ -124,7 +124,7 @@ function withoutNested(conditions) {
   return kept;
 }
 
-/** Every condition of `if` and `? :` that does not belong to a marked defence. */
+/** Every condition of `if` and `? :` that is not a part of a marked defence. */
 function findConditions() {
   const { stdout } = spawnSync('git', ['ls-files', ...SOURCES], { cwd: root, encoding: 'utf8' });
   return stdout
@@ -132,10 +132,11 @@ function findConditions() {
     .split('\n')
     .flatMap((file) => {
       const source = readFileSync(join(root, file), 'utf8');
+      const marked = markedStarts(source);
       const found = [];
       visit(parseSync(file, source, { lang: 'ts', sourceType: 'module' }).program, (node) => {
+        if (marked.has(node.start)) return false;
         if (node.type !== 'IfStatement' && node.type !== 'ConditionalExpression') return true;
-        if (isMarked(source, node.start)) return false;
         const { start, end } = node.test;
         const line = source.slice(0, start).split('\n').length;
         found.push({
@@ -152,8 +153,10 @@ function findConditions() {
     });
 }
 
-function isMarked(source, start) {
-  return /\/\/ defence: [a-z0-9-]+\n\s*(?:\/\/[^\n]*\n\s*)*$/u.test(source.slice(0, start));
+/** The offsets of the statements, members and properties that have a mark. */
+function markedStarts(source) {
+  const marks = source.matchAll(/\/\/ defence: [a-z0-9-]+\n\s*(?:\/\/[^\n]*\n\s*)*/gu);
+  return new Set([...marks].map(({ 0: text, index }) => index + text.length));
 }
 
 /** Visits a tree. `enter` returns whether the children are visited. */
