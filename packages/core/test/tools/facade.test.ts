@@ -382,6 +382,14 @@ describe('a call that is not admitted', () => {
     expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
   });
 
+  it('beyond the budget has not started while it waits, also as a detached task', async () => {
+    const { call, statuses } = setUp({ limits: { maxToolCalls: 1 } });
+    void call('slow');
+    void call('put', {}, { detached: true });
+    await tick();
+    expect(statuses()).toEqual(['unknown', 'not_started']);
+  });
+
   it('beyond the budget waits for calls that await approval, but not for detached tasks', async () => {
     const tools = [heldTool('slow'), toolReturning(() => 1, { name: 'asks', approval: 'always' })];
     let decide: (decision: 'approve') => void = quiet;
@@ -651,6 +659,14 @@ describe('a result', () => {
       expect(messageOf(answer)).toContain('took effect');
       expect(operation).toMatchObject(tookEffect);
     }
+  });
+
+  it('that contains itself is reported with the path of the cycle, and a value that is used twice is none', async () => {
+    const shared = { n: 1 };
+    const row: Record<string, unknown> = { first: shared, second: shared };
+    expect((await resultOf({ rows: [row] })).answer.ok).toBe(true);
+    row['parent'] = row;
+    expect(messageOf((await resultOf({ rows: [row] })).answer)).toContain('result.rows[0].parent is a cycle');
   });
 
   it('contains only the name and message of errors', async () => {
