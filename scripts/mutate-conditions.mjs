@@ -4,7 +4,7 @@
 // one is fixed. The seed decides which conditions are tried. Ends with status 1 if the tests notice less than 90 %.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseSync } from 'oxc-parser';
 import { prepare, root } from './prepare.mjs';
@@ -13,8 +13,10 @@ import { buildTypes, copyRepository, runTests } from './repository-copy.mjs';
 const REQUIRED = 0.9;
 const SOURCES = ['calls', 'run', 'tools'].map((folder) => `packages/core/src/${folder}/*.ts`);
 const LAWS = 'packages/core/test';
-/** Tests that run for one condition: those that change the fewest other conditions first. */
-const MAX_TESTS = 25;
+/** Test files that run for one condition: the nearest first, then those that change the fewest other conditions. */
+const MAX_TESTS = 75;
+/** Test files that run together. The next ones run only if these notice nothing. */
+const BATCH = 15;
 
 /** Appended to each changed file. Writes which test reaches a condition whose value would change. */
 const SWITCH = `
@@ -53,13 +55,18 @@ console.log(`\n${noticed} of ${sample.length} changed conditions are noticed.`);
 for (const survivor of survivors) console.log(`Not noticed: ${survivor}`);
 process.exitCode = noticed < sample.length * REQUIRED ? 1 : 0;
 
-/** `noticed`, `survived`, or `not reached` if the condition has the fixed value in every test. */
+/**
+ * `noticed`, `survived`, `timed out` if tests neither failed nor ended, or `not reached` if the condition has the fixed
+ * value in every test.
+ */
 function judge(id) {
-  const tests = testsOf.get(id) ?? [];
-  if (tests.length === 0) return 'not reached';
-  return runTests(copy, ['--project', 'fast', ...tests.slice(0, MAX_TESTS)], { TOOLSCRIPT_FIXED: `${id}` })
-    ? 'survived'
-    : 'noticed';
+  const tests = (testsOf.get(id) ?? []).slice(0, MAX_TESTS);
+  for (let from = 0; from < tests.length; from += BATCH) {
+    const batch = tests.slice(from, from + BATCH);
+    const passed = runTests(copy, ['--project', 'fast', ...batch], { TOOLSCRIPT_FIXED: `${id}` });
+    if (passed !== true) return passed === undefined ? 'timed out' : 'noticed';
+  }
+  return tests.length === 0 ? 'not reached' : 'survived';
 }
 
 /** Gives each condition of the sample its switch, and builds. */
@@ -76,7 +83,7 @@ function switchConditions() {
   if (!buildTypes(copy)) throw new Error('The copy with its switches does not build.');
 }
 
-/** The test files that change each condition's value, by the condition's number. */
+/** The test files that change each condition's value, by the condition's number, in the order in which they run. */
 function findTests() {
   const report = join(copy, 'reached.txt');
   runTests(copy, ['--project', 'fast', LAWS], { TOOLSCRIPT_REACHED: report }, { all: true });
@@ -85,10 +92,22 @@ function findTests() {
     .map((line) => line.split(' '))
     .map(([test, id]) => ({ test: relative(copy, test), id: Number(id) }));
   const perTest = grouped(pairs, ({ test }) => test);
-  const byWeight = (a, b) => perTest.get(a).length - perTest.get(b).length;
+  const order = (file) => (a, b) =>
+    distance(a, file) - distance(b, file) || perTest.get(a).length - perTest.get(b).length;
   return new Map(
-    [...grouped(pairs, ({ id }) => id)].map(([id, all]) => [id, all.map(({ test }) => test).toSorted(byWeight)]),
+    [...grouped(pairs, ({ id }) => id)].map(([id, all]) => [
+      id,
+      all.map(({ test }) => test).toSorted(order(sample[id].file)),
+    ]),
   );
+}
+
+/** 0: the test names the source file. 1: its folder, or the test itself, has the name of one of the source's folders. */
+function distance(test, file) {
+  const path = relative('packages/core/src', file);
+  if (readFileSync(join(root, test), 'utf8').includes(path.replace(/\.ts$/u, '.js'))) return 0;
+  const names = [...dirname(path).split('/'), basename(path, '.ts')];
+  return names.includes(basename(dirname(test))) || names.includes(basename(test, '.test.ts')) ? 1 : 2;
 }
 
 function grouped(items, keyOf) {
@@ -105,7 +124,7 @@ function withoutNested(conditions) {
   return kept;
 }
 
-/** Every condition of `if` and `? :` that does not belong to a marked defence. */
+/** Every condition of `if` and `? :` that is not a part of a marked defence. */
 function findConditions() {
   const { stdout } = spawnSync('git', ['ls-files', ...SOURCES], { cwd: root, encoding: 'utf8' });
   return stdout
@@ -113,10 +132,11 @@ function findConditions() {
     .split('\n')
     .flatMap((file) => {
       const source = readFileSync(join(root, file), 'utf8');
+      const marked = markedStarts(source);
       const found = [];
       visit(parseSync(file, source, { lang: 'ts', sourceType: 'module' }).program, (node) => {
+        if (marked.has(node.start)) return false;
         if (node.type !== 'IfStatement' && node.type !== 'ConditionalExpression') return true;
-        if (isMarked(source, node.start)) return false;
         const { start, end } = node.test;
         const line = source.slice(0, start).split('\n').length;
         found.push({
@@ -133,8 +153,10 @@ function findConditions() {
     });
 }
 
-function isMarked(source, start) {
-  return /\/\/ defence: [a-z0-9-]+\n\s*(?:\/\/[^\n]*\n\s*)*$/u.test(source.slice(0, start));
+/** The offsets of the statements, members and properties that have a mark. */
+function markedStarts(source) {
+  const marks = source.matchAll(/\/\/ defence: [a-z0-9-]+\n\s*(?:\/\/[^\n]*\n\s*)*/gu);
+  return new Set([...marks].map(({ 0: text, index }) => index + text.length));
 }
 
 /** Visits a tree. `enter` returns whether the children are visited. */

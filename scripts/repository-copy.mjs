@@ -31,21 +31,24 @@ export function buildTypes(copy) {
   return runIn(copy, ['node_modules/typescript/bin/tsc', '-b', '--noCheck']);
 }
 
-/** Runs tests, and returns whether all have passed. Stops at the first failure unless `all` is set. */
+/**
+ * Runs tests, and returns whether all have passed; undefined if they have not ended in time. Stops at the first failure
+ * unless `all` is set.
+ */
 export function runTests(copy, args, env = {}, { all = false } = {}) {
   const ending = all ? [] : ['--bail', '1', '--testTimeout', `${TEST_MS}`];
   return runIn(copy, ['node_modules/vitest/vitest.mjs', 'run', ...args, ...ending], env, all ? 0 : LIMIT_MS);
 }
 
 /**
- * Runs a program of the copy, and returns whether it succeeded. In a separate process group, because a test that never
- * ends leaves processes running. `timeout` in ms; 0: none.
+ * Runs a program of the copy, and returns whether it succeeded; undefined if it has not ended in time. In a separate
+ * process group, because a test that never ends leaves processes running. `timeout` in ms; 0: none.
  */
 export function runIn(copy, args, env = {}, timeout = LIMIT_MS) {
   const options = { cwd: copy, stdio: 'ignore', timeout, detached: true, env: { ...process.env, ...env } };
-  const { status, pid } = spawnSync(process.execPath, args, options);
+  const { status, pid, error } = spawnSync(process.execPath, args, options);
   endGroup(pid);
-  return status === 0;
+  return error?.code === 'ETIMEDOUT' ? undefined : status === 0;
 }
 
 function endGroup(pid) {

@@ -62,7 +62,6 @@ export function nullsAsAbsent(
     const copy = verdict.ok ? null : jsonCopy(value);
     if (verdict.ok || copy === null || !holdsNull(copy)) return verdict;
     const absent = withoutAbsent(jsonSchema, copy);
-    if (absent.length === 0) return verdict;
     const again = validate(copy);
     return again.ok ? { ...again, absent } : again;
   };

@@ -77,7 +77,6 @@ class TokenCatalog {
   /** The weight of each token in each tool: token → tool index → weight. */
   readonly #postings = new Map<string, Map<number, number>>();
   readonly #sortedTokens: readonly string[];
-  readonly #descriptions = new Map<number, string>();
   readonly #observedShapes: ObservedShapes | undefined;
 
   constructor(tools: readonly Tool[], observed: ObservedShapes | undefined) {
@@ -108,10 +107,7 @@ class TokenCatalog {
     if (index === undefined) return undefined;
     const tool = this.#tools[index] as Tool;
     const observed = this.#observedShapes?.resultType(tool, principal);
-    if (observed !== undefined) return declarationFor(tool, () => observed);
-    let declaration = this.#descriptions.get(index);
-    if (declaration === undefined) this.#descriptions.set(index, (declaration = declarationFor(tool)));
-    return declaration;
+    return declarationFor(tool, () => observed);
   }
 
   explainMissing(name: string, search = 'catalog.search(query)'): string {

@@ -137,6 +137,14 @@ describe('the need for a decision', () => {
     controller.abort();
     expect(await pending).toBe('cancelled by host');
   });
+
+  it('is not decided for a call that was aborted before', async () => {
+    const predicate = vi.fn(() => false);
+    expect(await decide('auto', { tool: toolWith({ approval: predicate }), signal: AbortSignal.abort() })).toBe(
+      'cancelled by host',
+    );
+    expect(predicate).not.toHaveBeenCalled();
+  });
 });
 
 describe('a policy', () => {
@@ -361,6 +369,14 @@ describe('a user', () => {
       }),
     ).toBe('deny by host');
     expect(await decide(() => Promise.reject(new Error('x')))).toBe('deny by host');
+  });
+
+  it.each<[string, unknown]>([
+    ['a text', 'soon'],
+    ['no finite number', Number.NaN],
+    ['a date', new Date()],
+  ])('whose answer expires at %s has not approved', async (_name, expiresAt) => {
+    expect(await decide(() => ({ decision: 'approve', expiresAt }) as never)).toBe('deny by host');
   });
 
   it('who does not answer has not approved, and no resource stays allocated', async () => {

@@ -108,6 +108,8 @@ describe('text rendered for a user', () => {
     ['a\tb', 'a⇥ b'],
     ['\\u{202e}', '\\\\u{202e}'],
     ['', ''],
+    ['a ', 'a\\u{20}'],
+    [' a', '\\u{20}a'],
   ])('shows %j as %j', (text, rendered) => {
     expect(renderForPerson(text)).toBe(rendered);
   });

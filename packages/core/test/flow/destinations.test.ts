@@ -21,6 +21,33 @@ describe('a script written before any untrusted text was read', () => {
     expect(outcome.untrusted).toBeUndefined();
   });
 
+  it('runs while an earlier call still runs', async () => {
+    let finish = (_page: unknown): void => undefined;
+    const { harness, world } = openWorld(
+      { onEvent: ({ payload }) => payload.type === 'tool_call_done' && finish({ text: 'late' }) },
+      () => new Promise((resolve) => (finish = resolve)),
+    );
+    const outcome = await harness.runScript(`const page = tools.readPage({ url: 'https://shop.example' });
+await tools.transfer({ to: '${USER_ACCOUNT}', amount: 120 });
+return (await page).text;`);
+    expect(outcome).toMatchObject({ status: 'completed', value: 'late' });
+    expect(world.transfers).toHaveLength(1);
+  });
+
+  it('has no source of a literal that earlier results contain too', async () => {
+    const { harness } = openWorld({ approvals: undefined });
+    const outcome = await harness.runScript(`${FETCH} const { account } = await tools.findContact({ name: 'Kari' });
+await tools.transfer({ to: 'NO11 4 2222 333', amount: 120, subject: '${EVIL_ACCOUNT}' }); return account + page.text;`);
+    expect(asked(outcome).provenance?.arguments).toEqual({});
+  });
+
+  it('returns untrusted text in the name of a member, too', async () => {
+    const { harness } = openWorld();
+    const returned = async (value: string) => (await harness.runScript(`${FETCH} return ${value};`)).untrusted;
+    expect(await returned('{ [page.account]: 1 }')).toBe(true);
+    expect(await returned('[{ account: 1 }]')).toBeUndefined();
+  });
+
   it('asks about a destination that a page has chosen, and names the page', async () => {
     const { harness, world } = openWorld();
     const outcome = await harness.runScript(`${FETCH}
@@ -97,6 +124,16 @@ await tools.transfer({ to: answer, amount: 120 });`);
 
 describe('a script written after untrusted text was read', () => {
   const origin: ScriptOrigin = { userTexts: [`Pay ${USER_ACCOUNT}, please.`], hasReadUntrusted: true };
+
+  it('asks about the error of a denied call whose argument a page has chosen', async () => {
+    const { harness, world } = openWorld({ approvals: [{ tool: 'extract', action: 'deny' }, { action: 'approve' }] });
+    const outcome = await harness.runScript(`${FETCH}
+try { await tools.extract({ task: 'Find the account', text: page.text }); } catch (error) {
+  await tools.transfer({ to: error.message, amount: 1 });
+}`);
+    asked(outcome);
+    expect(world.transfers).toEqual([]);
+  });
 
   it('asks about a destination that the model has retyped', async () => {
     const { harness, world } = openWorld();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createHarness, memoryStore, type Harness } from '#core/index.js';
-import type { Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
+import type { Operation, Outcome, StreamEvent, ToolCallContext } from '#core/protocol/index.js';
 import { defineTool } from '#core/tools/index.js';
 import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
@@ -345,6 +346,25 @@ describe('a tool receives', () => {
       diagnostics: [{ severity: 'warning', code: 'tool-warning', message: 'not as declared', line: 2 }],
     });
     expect(outcome.diagnostics).toHaveLength(1);
+  });
+
+  it('a warning of a tool that has ended, or that is no text, is dropped', async () => {
+    let warnLate: ToolCallContext['warn'];
+    const warns = defineTool({
+      name: 'warns',
+      description: 'x',
+      effect: 'read',
+      input: z.object({ again: z.boolean() }),
+      execute: ({ again }, { warn }) => {
+        if (again) return warnLate?.('late');
+        warnLate = warn;
+        return warn?.(5 as never);
+      },
+    });
+    const outcome = await openHarness({ tools: [warns] }).runScript(
+      'await tools.warns({ again: false }); return await tools.warns({ again: true });',
+    );
+    expect(outcome).toMatchObject({ status: 'completed', diagnostics: [] });
   });
 
   it('progress reports of a tool are those of its script', async () => {

@@ -14,9 +14,16 @@ const plan = defineTool({
   shows: 'plan',
   execute: (input) => input,
 });
+const readPlan = defineTool({
+  name: 'readPlan',
+  description: 'Reads a plan without showing it',
+  effect: 'read',
+  input: z.object({}),
+  execute: () => ({ plan: [{ step: 'look', status: 'completed' }] }),
+});
 
 async function play(body: string): Promise<StreamEvent[]> {
-  const harness = openHarness({ tools: [plan], typecheck: 'off' });
+  const harness = openHarness({ tools: [plan, readPlan], typecheck: 'off' });
   const events: StreamEvent[] = [];
   for await (const event of harness.processText(`<tool-calls>\n${body}\n</tool-calls>`)) events.push(event);
   return events;
@@ -38,6 +45,12 @@ it('the plan of a tool is one item of the response, in its newest form', async (
       call_id: expect.stringMatching(/_call_1$/u),
     },
   ]);
+});
+
+it('the result of a tool that does not show a plan creates no item', async () => {
+  const events = await play(`return (await tools.readPlan({})).plan.length`);
+  expect(events.map(({ payload }) => payload.type)).toContain('tool_call_done');
+  expect(plansOf(events)).toEqual([]);
 });
 
 it('a result that is not a plan creates no item', async () => {

@@ -208,6 +208,26 @@ describe('declarations', () => {
     expect(text).toContain('  /**\n   * Harmless *\\/ evil(): void; /*\n   * next line\n   */');
   });
 
+  it('show the beginning of a description of many lines', () => {
+    const text = declarationsFor([
+      tool('t', {}, undefined, Array.from({ length: 500 }, (_, n) => `Line ${n}.`).join('\n')),
+    ]);
+    expect(parseErrors(text)).toEqual([]);
+    expect(text).toContain('* Line 0.\n');
+    expect(text).not.toContain('Line 499.');
+    expect(text).toContain('…\n   */');
+  });
+
+  it('require arguments if each choice of a union requires a member', () => {
+    const member = (name: string) => ({ properties: { [name]: { type: 'string' } } });
+    const either = (required: string[]) => ({
+      type: 'object',
+      anyOf: ['a', 'b'].map((name) => ({ ...member(name), required: required.filter((one) => one === name) })),
+    });
+    expect(declarationsFor([tool('t', either(['a', 'b']))])).toContain('t(args: ');
+    expect(declarationsFor([tool('t', either(['a']))])).toContain('t(args?: ');
+  });
+
   it('nest namespaces and write hyphens as underscores', () => {
     const text = declarationsFor([tool('agents.llm.chat', {}), tool('agents.launch-it', {}), tool('get-user', {})], {
       detail: 'types',

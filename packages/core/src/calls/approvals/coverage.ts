@@ -18,11 +18,10 @@ const MAX_SHOWN_CHANGE = 2_000;
 const REFERENCES_TIMEOUT_MS = 5_000;
 
 /** Returns the parts that an approval of the call covers. `rendered`: the text that the user sees. Never rejects. */
-export function coveredParts(call: GateCall, rendered: string): CoveredPart[] | Promise<CoveredPart[]> {
+export async function coveredParts(call: GateCall, rendered: string): Promise<CoveredPart[]> {
   const { tool, inputJson } = call;
   const parts = [partOf(SHOWN, rendered), partOf(ARGUMENTS, inputJson), ...definitionParts(tool)];
-  if (tool.references === undefined) return parts;
-  return referencedParts(call, tool.references).then((texts) => [...parts, ...texts]);
+  return tool.references === undefined ? parts : [...parts, ...(await referencedParts(call, tool.references))];
 }
 
 function definitionParts({ name, effect, inputSchema, source }: Tool): CoveredPart[] {

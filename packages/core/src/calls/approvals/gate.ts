@@ -331,8 +331,7 @@ class PolicyGate implements ApprovalGate {
   async #makeRequest(call: GateCall): Promise<ApprovalRequest> {
     const { tool, callId, scriptId, input, inputJson, line, snippet, plan, changed } = call;
     const rendered = await renderCall(call);
-    const parts = coveredParts(call, rendered);
-    const covers = parts instanceof Promise ? await parts : parts;
+    const covers = await coveredParts(call, rendered);
     const digest = digestOf(covers);
     const { agents } = call.context.sink.identity ?? {};
     const context = approvalContext(input);

@@ -207,7 +207,6 @@ function valuesAt(value: unknown, path: readonly string[], looksIntoLists: boole
 }
 
 function valueMatches(expected: unknown, actual: unknown, looksIntoLists: boolean): boolean {
-  if (actual === undefined) return false;
   if (looksIntoLists && Array.isArray(actual) && !Array.isArray(expected))
     return actual.some((entry: unknown) => valueMatches(expected, entry, looksIntoLists));
   if (typeof expected === 'string') return typeof actual === 'string' && matchesPattern(expected, actual);

@@ -232,7 +232,7 @@ class CallFacade implements Facade, CallReporter {
   }
 
   #refuseOverBudget(): void {
-    if (this.#overBudget.size === 0 || !this.#table.onlyOverBudget) return;
+    if (this.#overBudget.size === 0) return;
     // The last call's own result precedes the refusals.
     queueMicrotask(() => {
       if (!this.#table.onlyOverBudget) return;

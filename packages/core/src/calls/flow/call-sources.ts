@@ -182,9 +182,7 @@ export class CallSources {
   }
 
   #hasTaintedInput(index: number, earlier: readonly Operation[]): boolean {
-    const { callId, tool, effect, input, line, status } = earlier[index]!;
-    // A call that has not ended gives nothing to its script.
-    if (status !== 'completed' && status !== 'failed') return false;
+    const { callId, tool, effect, input, line } = earlier[index]!;
     const before = this.#tainted.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };

@@ -88,7 +88,7 @@ function labelledParts(
     parts.push({ value, trust: own, from });
     rest = without(rest, keys);
   }
-  return rest === undefined ? parts : [...parts, { value: rest, trust }];
+  return [...parts, { value: rest, trust }];
 }
 
 /** The members and indexes of a path such as `mails[0].body`. Throws a `TypeError` for any other form. */
