@@ -143,8 +143,7 @@ export class RunningScript implements LiveScript {
    * processes find it.
    */
   async answer({ forMs, signal }: WaitTime): Promise<Outcome> {
-    const end = this.end ?? (await within(this.ended, forMs, signal));
-    if (end !== undefined) return end;
+    if (this.end === undefined) await within(this.ended, forMs, signal);
     await this.#begun;
     await this.#session?.keep();
     return this.end ?? (this.#session === undefined ? this.ended : this.#soFar(this.#session));

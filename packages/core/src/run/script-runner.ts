@@ -330,7 +330,7 @@ export function executionItem(
     source_sha256: script?.sha256 ?? sha256(text.source),
     ...members,
     status: 'executing',
-    ...(scriptId === undefined ? {} : { script_id: scriptId }),
+    script_id: scriptId,
     ...(script === undefined ? {} : { plan: script.plan.map((call) => ({ ...call })) }),
   };
 }
