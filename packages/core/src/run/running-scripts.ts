@@ -47,7 +47,10 @@ export class RunningScripts {
     const script = new RunningScript(asked, signal, () => this.#scripts.set(asked.scriptId, script));
     if (scriptId === undefined) this.#scripts.set(asked.scriptId, script);
     const ended = script.run(start).finally(() => this.#moveToEnded(script));
-    return yieldAfterMs === undefined ? ended : script.answer({ forMs: yieldAfterMs, signal: undefined });
+    if (yieldAfterMs === undefined) return ended;
+    // The answer rejects too.
+    ended.catch(() => {});
+    return script.answer({ forMs: yieldAfterMs, signal: undefined });
   }
 
   /** The script of a principal, if it runs or its outcome is still in memory. */

@@ -114,7 +114,9 @@ export function callSources(
   openCopy?: () => LabelledCopy | undefined,
 ): CallSources | undefined {
   if (flow === undefined && !guardsArguments) return undefined;
-  return new CallSources({ script, origin, policy: flow, tool: (name) => registry.get(name), openCopy });
+  // The script of a structured call has no source of its own.
+  const written = script?.source === '' ? undefined : script;
+  return new CallSources({ script: written, origin, policy: flow, tool: (name) => registry.get(name), openCopy });
 }
 
 /**
@@ -147,10 +149,7 @@ function makeFacade(
     gate,
     scriptId,
     plan: compiled.plan,
-    // The script of a structured call has no source of its own.
-    flow: callSources(services, context, compiled.source === '' ? undefined : compiled, () =>
-      openCopy(services, script, followed),
-    ),
+    flow: callSources(services, context, compiled, () => openCopy(services, script, followed)),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });

@@ -391,7 +391,7 @@ class ScriptSession implements CallListener {
     // The journal is made before the first call is on the tape, of which it writes the later calls.
     const { calls, journal } = this.#callParts;
     this.#tape.called(call);
-    if (call.name === '$spawn') journal.awaitEnd(call.callIndex);
+    journal.started(call);
     calls.start(call, isRepeated);
   }
 
