@@ -146,7 +146,7 @@ export class RunningScript implements LiveScript {
    * processes find it.
    */
   async answer({ forMs, signal }: WaitTime): Promise<Outcome> {
-    if (this.end === undefined) await within(this.ended, forMs, signal);
+    await within(this.ended, forMs, signal);
     await this.#begun;
     await this.#session?.keep();
     return this.end ?? (this.#session === undefined ? this.ended : this.#soFar(this.#session));
@@ -166,12 +166,8 @@ export class RunningScript implements LiveScript {
   }
 }
 
-/** Returns the outcome, or undefined if the time is over first. */
-function within(
-  ended: Promise<Outcome>,
-  forMs: number | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Outcome | undefined> {
+/** Resolves when the script has ended or the time is over. Rejects if the run is rejected. */
+function within(ended: Promise<Outcome>, forMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -179,12 +175,12 @@ function within(
     };
     const giveUp = () => {
       stop();
-      resolve(undefined);
+      resolve();
     };
     const timer = forMs === undefined ? undefined : setTimeout(giveUp, forMs);
     if (signal?.aborted === true) giveUp();
     else signal?.addEventListener('abort', giveUp, { once: true });
-    ended.then(resolve, reject).finally(stop);
+    ended.then(() => resolve(), reject).finally(stop);
   });
 }
 

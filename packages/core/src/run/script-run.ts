@@ -114,9 +114,11 @@ export function callSources(
   openCopy?: () => LabelledCopy | undefined,
 ): CallSources | undefined {
   if (flow === undefined && !guardsArguments) return undefined;
-  // The script of a structured call has no source of its own.
-  const written = script?.source === '' ? undefined : script;
-  return new CallSources({ script: written, origin, policy: flow, tool: (name) => registry.get(name), openCopy });
+  const settings = { origin, policy: flow, tool: (name: string) => registry.get(name) };
+  // The script of a structured call has no source of its own, and no labels to find.
+  return new CallSources(
+    script?.source === '' ? { ...settings, script: undefined } : { ...settings, script, openCopy },
+  );
 }
 
 /**
