@@ -8,7 +8,7 @@ import { scriptFailure } from '#core/protocol/index.js';
 const outcomeOf = (scriptId: string): Outcome =>
   failedOutcome(scriptFailure('ScriptRuntimeError', 'It threw.'), scriptId);
 
-/** Starts a script that ends when the test says so. */
+/** Starts a script that the test ends. */
 function start(scripts: RunningScripts, principal = 'her') {
   let live: LiveScript | undefined;
   let end: (outcome: Outcome) => void = () => {};

@@ -8,7 +8,7 @@ it('the time in which a script waits only for a decision is not its own', async 
       // The script waits before the user begins to think.
       await setImmediate();
       await setTimeout(20);
-      return 'approve';
+      return 'approve' as const;
     },
   });
   const outcome = await harness.runScript('return await tools.note({ text: "a" })');

@@ -30,6 +30,6 @@ it('a script that was resumed and has not gone on yet waits for nobody in the ey
 it('a decision about an approval that is not pending is refused with the ids of the pending ones', async () => {
   const harness = open();
   const outcome = suspended(await harness.runScript('return await tools.note({ text: "a" })'));
-  const [{ approvalId }] = outcome.pendingApprovals as [{ approvalId: string }];
-  await expect(harness.resume(outcome.suspension, { other: 'approve' })).rejects.toThrow(approvalId);
+  const [pending] = outcome.pendingApprovals;
+  await expect(harness.resume(outcome.suspension, { other: 'approve' })).rejects.toThrow(pending!.approvalId);
 });
