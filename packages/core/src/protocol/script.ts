@@ -160,6 +160,7 @@ export type CompileResult =
   | { readonly ok: true; readonly script: CompiledScript; readonly cacheHit: boolean }
   | {
       readonly ok: false;
+      readonly script?: undefined;
       readonly failure: ScriptFailure;
       readonly diagnostics: readonly Diagnostic[];
       readonly cacheHit: boolean;

@@ -47,7 +47,10 @@ export class RunningScripts {
     const script = new RunningScript(asked, signal, () => this.#scripts.set(asked.scriptId, script));
     if (scriptId === undefined) this.#scripts.set(asked.scriptId, script);
     const ended = script.run(start).finally(() => this.#moveToEnded(script));
-    return yieldAfterMs === undefined ? ended : script.answer({ forMs: yieldAfterMs, signal: undefined });
+    if (yieldAfterMs === undefined) return ended;
+    // The answer rejects too.
+    ended.catch(() => {});
+    return script.answer({ forMs: yieldAfterMs, signal: undefined });
   }
 
   /** The script of a principal, if it runs or its outcome is still in memory. */
@@ -143,8 +146,7 @@ export class RunningScript implements LiveScript {
    * processes find it.
    */
   async answer({ forMs, signal }: WaitTime): Promise<Outcome> {
-    const end = this.end ?? (await within(this.ended, forMs, signal));
-    if (end !== undefined) return end;
+    await within(this.ended, forMs, signal);
     await this.#begun;
     await this.#session?.keep();
     return this.end ?? (this.#session === undefined ? this.ended : this.#soFar(this.#session));
@@ -164,12 +166,8 @@ export class RunningScript implements LiveScript {
   }
 }
 
-/** Returns the outcome, or undefined if the time is over first. */
-function within(
-  ended: Promise<Outcome>,
-  forMs: number | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Outcome | undefined> {
+/** Resolves when the script has ended or the time is over. Rejects if the run is rejected. */
+function within(ended: Promise<Outcome>, forMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -177,12 +175,12 @@ function within(
     };
     const giveUp = () => {
       stop();
-      resolve(undefined);
+      resolve();
     };
     const timer = forMs === undefined ? undefined : setTimeout(giveUp, forMs);
     if (signal?.aborted === true) giveUp();
     else signal?.addEventListener('abort', giveUp, { once: true });
-    ended.then(resolve, reject).finally(stop);
+    ended.then(() => resolve(), reject).finally(stop);
   });
 }
 

@@ -114,7 +114,11 @@ export function callSources(
   openCopy?: () => LabelledCopy | undefined,
 ): CallSources | undefined {
   if (flow === undefined && !guardsArguments) return undefined;
-  return new CallSources({ script, origin, policy: flow, tool: (name) => registry.get(name), openCopy });
+  const settings = { origin, policy: flow, tool: (name: string) => registry.get(name) };
+  // The script of a structured call has no source of its own, and no labels to find.
+  return new CallSources(
+    script?.source === '' ? { ...settings, script: undefined } : { ...settings, script, openCopy },
+  );
 }
 
 /**
@@ -147,10 +151,7 @@ function makeFacade(
     gate,
     scriptId,
     plan: compiled.plan,
-    // The script of a structured call has no source of its own.
-    flow: callSources(services, context, compiled.source === '' ? undefined : compiled, () =>
-      openCopy(services, script, followed),
-    ),
+    flow: callSources(services, context, compiled, () => openCopy(services, script, followed)),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });

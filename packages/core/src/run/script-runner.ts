@@ -44,9 +44,8 @@ export async function runText(services: HarnessServices, context: RunContext, te
   const cell = services.isOneProgram && text.isSeparate !== true ? await openCell(services, context, text) : undefined;
   if (cell !== undefined && 'code' in cell) return { outcome: reportUnrunnable(context, text, cell) };
   const compiled = await compile(services, context, text, cell);
-  const script = compiled.ok ? compiled.script : undefined;
   const item = context.sink.hasListeners
-    ? announce(context.sink, executionItem(text, script, scriptId), text.item)
+    ? announce(context.sink, executionItem(text, compiled.script, scriptId), text.item)
     : undefined;
   if (compiled.ok && context.mode !== 'dry-run')
     return runCompiledScript(services, context, {
@@ -330,7 +329,7 @@ export function executionItem(
     source_sha256: script?.sha256 ?? sha256(text.source),
     ...members,
     status: 'executing',
-    ...(scriptId === undefined ? {} : { script_id: scriptId }),
+    script_id: scriptId,
     ...(script === undefined ? {} : { plan: script.plan.map((call) => ({ ...call })) }),
   };
 }

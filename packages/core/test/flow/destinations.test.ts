@@ -196,7 +196,10 @@ try { await tools.extract({ task: 'Find the account', text: page.text }); } catc
   it('asks about a structured call, unless the destination stands in the user’s text', async () => {
     const { harness, world } = openWorld();
     const call = (to: string) => harness.callTool('transfer', { to, amount: 1 }, { origin });
-    expect(await call(EVIL_ACCOUNT)).toMatchObject({ status: 'awaiting_approval' });
+    expect(await call(EVIL_ACCOUNT)).toMatchObject({
+      status: 'awaiting_approval',
+      pendingApprovals: [{ provenance: { status: 'proven', literals: { to: 'tainted-model' } } }],
+    });
     expect(await call(USER_ACCOUNT)).toMatchObject({ status: 'completed' });
     expect(world.transfers).toHaveLength(1);
   });

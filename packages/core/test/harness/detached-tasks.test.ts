@@ -322,6 +322,19 @@ describe('a task of a script that is run a second time', () => {
     second.ended({ ...operation, status: 'failed' });
     expect(tasks.read(start.id)).toMatchObject({ status: 'completed', result: 1, output: 'new\n' });
   });
+
+  it('stays readable when the first is forgotten', () => {
+    const tasks = new DetachedTasks().of('her');
+    const operation = { callId: 'c', tool: 'echo', input: {}, effect: 'read', startedAtMs: 0, durationMs: 0 } as const;
+    const open = (id: string) => tasks.open({ id, tool: 'echo', scriptId: 's', inputJson: '{}', abort: () => {} });
+    const first = open('task_s_0');
+    open('task_s_0');
+    first.ended({ ...operation, status: 'aborted' });
+    for (let index = 1; index <= 100; index++) open(`task_s_${index}`).ended({ ...operation, status: 'completed' });
+    expect(tasks.read('task_s_0')).toMatchObject({ status: 'queued' });
+    open('task_s_101').ended({ ...operation, status: 'completed' });
+    expect(tasks.read('task_s_1')).toBeUndefined();
+  });
 });
 
 describe('the output of a task', () => {

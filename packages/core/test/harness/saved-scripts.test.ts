@@ -42,6 +42,16 @@ describe('a saved script', () => {
     expect(valueOf(await harness.runScript('return await run()', { heap: first.heap }))).toBe(8);
   });
 
+  it('is one of at most 32 in a script', async () => {
+    let found = 0;
+    const { harness } = openWith(() => ({ ...SAVED, name: `double${++found}` }));
+    const calls = (count: number) => Array.from({ length: count }, () => 'tools.saved({ name: "double" })').join(', ');
+    expect(failureOf(await harness.runScript(`await Promise.all([${calls(33)}])`))).toMatchObject({
+      code: 'ScriptTooLargeError',
+      message: 'The script would run more than 32 saved scripts.',
+    });
+  });
+
   it('that does not compile is named, and nothing runs', async () => {
     const { harness, faults } = openWith(() => ({ ...SAVED, source: 'return (' }));
     const { message } = failureOf(await harness.runScript(CALL));

@@ -54,6 +54,16 @@ async function booked(behaviour: Behaviour = {}, approvals: ApprovalPolicy = 'au
 }
 
 describe('revert', () => {
+  it('is refused for a script that another process holds, and undoes nothing', async () => {
+    const { effects, store, harness, scriptId } = await booked();
+    await store.claim.take(scriptId, 1, HOLDER);
+    expect(await harness.revert(scriptId)).toMatchObject({
+      ok: false,
+      error: { code: 'SuspensionError', message: expect.stringContaining('Another process') as string },
+    });
+    expect(effects).toEqual([]);
+  });
+
   it('undoes the calls of a script newest first, with their results, each once', async () => {
     const keys: string[] = [];
     const onRevert = (_: string, { idempotencyKey, callId }: ToolCallContext) =>

@@ -232,7 +232,11 @@ describe('a structured call with effects, in a harness with a store', () => {
     onTestFinished(async () => {
       await Promise.all([dying.close(), harness.close()]);
     });
-    const outcome = await harness.recover(left!.scriptId, { force: true });
+    const types: string[] = [];
+    const onEvent = ({ payload }: StreamEvent) => void types.push(payload.type);
+    const outcome = await harness.recover(left!.scriptId, { force: true, onEvent });
+    // The call has no item of a script.
+    expect(types.filter((type) => type.startsWith('item_'))).toEqual([]);
     expect(outcome.operations).toMatchObject([{ callId: NAMES.callId, tool: 'charge', status: 'unknown' }]);
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolExecutionError', toolName: 'charge' } });
     expect(calls).toBe(1);

@@ -29,6 +29,14 @@ describe('the tape', () => {
     expect(valueOf(other)).toEqual(['a', 'x', true, true]);
   });
 
+  it('is followed without a fault by a runtime that can restore a memory', async () => {
+    const first = suspended(await open({ runtime: tapeOnly() }).runScript(SOURCE));
+    const faults: string[] = [];
+    const able = open({ onInternalError: (detail) => faults.push(detail) });
+    expect(valueOf(await able.resume(first.suspension, decideAll(first, 'approve')))).toEqual(['a', 'x', true, true]);
+    expect(faults).toEqual([]);
+  });
+
   it('that a replay does not follow ends the script with a report of completed and missing calls', async () => {
     const effects: Effects = [];
     const first = suspended(await open({ effects }).runScript(SOURCE));

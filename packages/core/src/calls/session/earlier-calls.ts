@@ -40,8 +40,9 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return [...this.#calls.values()];
   }
 
-  operation(callIndex: number): Operation | undefined {
-    return this.#calls.get(callIndex);
+  /** Undefined for anything that is no index of an earlier call. */
+  operation(callIndex: unknown): Operation | undefined {
+    return this.#calls.get(callIndex as number);
   }
 
   /**
@@ -67,7 +68,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
       });
   }
 
-  /** Makes the task visible to later scripts of this process. */
+  /** Makes the task visible to later scripts of this process. A task that this process knows stays unchanged. */
   restoreTask(callIndex: number): void {
     const operation = this.operation(callIndex);
     if (operation === undefined) return;
@@ -88,7 +89,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     if (report !== undefined) this.#setEnd(callIndex, taskOperation(operation, report));
     else this.#setEnd(callIndex, written?.operation ?? { ...operation, status: 'unknown' });
     this.#endedTasks.set(callIndex, report === undefined ? written?.result : taskResult(report));
-    if (report === undefined) this.restoreTask(callIndex);
+    this.restoreTask(callIndex);
   }
 
   #setEnd(callIndex: number, operation: Operation): void {

@@ -81,9 +81,14 @@ export class CallJournal {
     this.#writtenCalls = tape.callCount;
   }
 
+  /** Marks that the end of a detached task will be written. */
+  started({ callIndex, name }: SandboxCall): void {
+    if (name === '$spawn') this.awaitEnd(callIndex);
+  }
+
   /** Marks that the end of this call will be written. */
   awaitEnd(callIndex: number): void {
-    if (this.#journal.isStored) this.#awaitedCalls.add(callIndex);
+    this.#awaitedCalls.add(callIndex);
   }
 
   /** Stores the intent of a call before the call is executed. If the method throws or rejects, the call is not made. */

@@ -309,8 +309,7 @@ export class ScriptCalls {
 
   #sleep({ remainingMs, ...call }: OpenCall): void {
     const { ms, timer } = readArguments(call.argsJson);
-    const wanted = remainingMs ?? ms;
-    const waitMs = typeof wanted === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, wanted)) : 0;
+    const waitMs = Math.max(0, Math.min(MAX_TIMER_MS, Number(remainingMs ?? ms) || 0));
     const end = () => {
       this.#timers.delete(call.callIndex);
       this.#options.settle(call, { ok: true, json: '' });
@@ -329,7 +328,7 @@ export class ScriptCalls {
   /** Repeats a call of this script whose outcome is unknown, with the same arguments. Refuses every other call. */
   #retry(call: SandboxCall): void {
     const { call: callIndex } = readArguments(call.argsJson);
-    const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
+    const first = this.#options.earlier?.operation(callIndex);
     // defence: only-unknown-calls-are-retried
     if (first?.status !== 'unknown')
       return this.#refuse(

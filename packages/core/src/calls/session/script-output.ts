@@ -66,7 +66,7 @@ export class ScriptOutput {
     const script_id = this.#scriptId;
     const sink = this.#sink;
     const isEmitted = isNew && sink.hasListeners;
-    if (segment.output !== '') this.#append(segment.output);
+    this.#append(segment.output);
     this.#droppedProgress += segment.dropped.progress;
     for (const { level, text } of segment.logs) {
       const entry = this.#log(level, text);

@@ -307,8 +307,9 @@ class ScriptSession implements CallListener {
         return void this.#finish(step.end);
       case 'arrived':
         this.#replay = undefined;
-        if (this.#script.earlier?.endsWithTape === true) this.#run?.cancel('cancelled');
-        else if (this.#take('replayed')) this.#resumeCalls(replay.unanswered, segment.unobservable);
+        if (this.#script.earlier?.endsWithTape === true) return this.#run?.cancel('cancelled');
+        this.#take('replayed');
+        this.#resumeCalls(replay.unanswered, segment.unobservable);
     }
   }
 
@@ -390,7 +391,7 @@ class ScriptSession implements CallListener {
     // The journal is made before the first call is on the tape, of which it writes the later calls.
     const { calls, journal } = this.#callParts;
     this.#tape.called(call);
-    if (call.name === '$spawn') journal.awaitEnd(call.callIndex);
+    journal.started(call);
     calls.start(call, isRepeated);
   }
 
@@ -441,9 +442,8 @@ class ScriptSession implements CallListener {
   /** Ends the script, because another process has claimed it or the store has failed. No more effects may happen. */
   #onJournalFailure(error: unknown): void {
     const detail = `The journal could not be written: ${String(error)}. If the store failed, check the store, then call harness.recover(scriptId).`;
-    if (this.#state === 'finishing') return;
-    if (this.#state === 'done') {
-      // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that
+    if (this.#state === 'finishing' || this.#state === 'done') {
+      // A call ended after its script. If another process has resumed the script, the call's outcome is unknown in that
       // process.
       if (!(error instanceof StaleEpochError)) this.#options.onFault(detail);
       return;
@@ -484,7 +484,8 @@ class ScriptSession implements CallListener {
     if (!this.#take('captured')) return;
     this.#context.signal?.removeEventListener('abort', this.#onAbort);
     this.#tape.close();
-    if (capture === undefined) this.#run?.cancel('cancelled');
+    // A run that could not be captured continues.
+    this.#run?.cancel('cancelled');
     this.#usage.clock.stop();
     this.#resolve(
       suspendedEnd(this.#options, {

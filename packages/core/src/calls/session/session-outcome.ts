@@ -2,6 +2,7 @@ import {
   scriptFailure,
   type CompiledScript,
   type Diagnostic,
+  type GuestThrow,
   type Limits,
   type Operation,
   type Outcome,
@@ -239,8 +240,8 @@ function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | un
 
 /** Returns one warning for each rejection that nothing handled. */
 function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
-  if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
-  return (end.unhandled ?? []).map((thrown) => {
+  const { unhandled }: Pick<SandboxEnd, 'type'> & { readonly unhandled?: readonly GuestThrow[] | undefined } = end;
+  return (unhandled ?? []).map((thrown) => {
     const position = mapGuestStack(thrown.stack, script).position;
     const name = thrown.name === '' ? '' : `${thrown.name}: `;
     return {

@@ -15,7 +15,6 @@ import { StoreUnavailableError } from '../../protocol/index.js';
 import { inCallOrder } from '../../calls/facade/index.js';
 import { journalState, storedCall, type JournalState } from './journal-lines.js';
 import { storeFailure, type DurabilityServices } from './services.js';
-import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
 /** A stored script, as a list shows it. */
@@ -246,8 +245,7 @@ export function recordedDetails(services: DurabilityServices, recorded: JournalS
     const { suspension: text, pendingApprovals, ...known } = ofSuspension(services, suspension, recorded.script);
     return recorded.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
   } catch (error) {
-    if (error instanceof SealError) return { ...ofTape(recorded), problem: error.message };
-    throw error;
+    return { ...ofTape(recorded), problem: (error as Error).message };
   }
 }
 

@@ -126,7 +126,7 @@ export class PendingSuspension implements Sealable {
       frame: this.#frame,
       nextSeq,
       script,
-      capture: capture === undefined ? undefined : (about as SealedData['capture']),
+      capture: capture && (about as SealedData['capture']),
       answer,
     };
     return this.#services.seal.seal(header, data, state);
