@@ -5,7 +5,6 @@ import type { AgentConfig } from './agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
 import { usageCost } from './cost.js';
 import type { RunBudget } from './run-budget.js';
-import type { SpentUsage } from './spent.js';
 
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
@@ -17,7 +16,7 @@ interface AccountSettings {
   readonly isStrict: boolean;
   readonly emit: (payload: EventPayload) => void;
   /** The usage of the run before this process, or before its last suspension. */
-  readonly earlier?: SpentUsage | undefined;
+  readonly earlier?: { readonly usage: Usage | undefined; readonly cost: number } | undefined;
 }
 
 /** Counts the usage and the cost of a run, charges the run's budget, and emits the events about the usage. */

@@ -19,8 +19,8 @@ export async function waitForScript(services: HarnessServices, asked: AskedScrip
   const startedAtMs = performance.now();
   const outcome = await script.answer(wait);
   if (services.keeping === undefined || !mayContinue(outcome)) return outcome;
-  const { forMs = Number.POSITIVE_INFINITY, signal } = wait;
-  const leftMs = forMs - (performance.now() - startedAtMs);
+  const { forMs, signal } = wait;
+  const leftMs = forMs === undefined ? undefined : forMs - (performance.now() - startedAtMs);
   return waitForStored(services, asked, { forMs: leftMs, signal });
 }
 

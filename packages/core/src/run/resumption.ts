@@ -75,13 +75,12 @@ export interface ResumeHost {
 
 /**
  * A suspended script: its suspension, and the sealed text of the suspension. `force`: the script is claimed even if
- * another process may hold it. `decided`: the decisions that are stored already.
+ * another process may hold it.
  */
 export interface WaitingScript {
   suspension: Suspension;
   text: string;
   force?: boolean | undefined;
-  decided?: Decisions | undefined;
 }
 
 /** Resumes a script at the exact await. `onClaimed`: called once this process has claimed the script. */
@@ -184,7 +183,7 @@ function recoverable(
   if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
   if (typeof suspension === 'string') return claimRefusal(scriptId, suspension);
-  return { suspension, text: recorded.suspension, force, decided: recorded.decisions };
+  return { suspension, text: recorded.suspension, force };
 }
 
 /**
@@ -245,6 +244,7 @@ export async function reportEnd(
   const { sink } = context;
   if (callId !== undefined)
     return { outcome: outcomeOfCall(services, context, outcome, { ...storedCall(start), callId }) };
+  if (!sink.hasListeners) return { outcome };
   const { source } = start.script;
   const text = { source, language: 'ts', format: 'tool' } as const;
   const item = resumedItem(sink, host, executionItem(text, restoreScript(start.script), scriptId));
@@ -269,11 +269,13 @@ function resumedItem(sink: PayloadSink, { item }: ResumeHost, announced: ScriptE
 /** Stores decisions about a suspended script without resuming it. */
 export async function decideScript(
   services: HarnessServices,
-  { suspension: { header, script }, text, decided }: WaitingScript,
+  { suspension: { header, script }, text }: WaitingScript,
   decisions: Decisions,
 ): Promise<RunEnd | { undecided: readonly string[] }> {
   const keeping = requireKeeping(services, 'decide');
-  const known = { ...decided, ...decisions };
+  const kept = await readStoredScript(services, header.scriptId, 'decide');
+  if ('outcome' in kept) return kept;
+  const known = { ...(kept.content === undefined ? {} : journalState(kept.content)?.decisions), ...decisions };
   const requests = script.calls.waiting.map(({ request }) => request);
   const taken = await claimSuspendedScript(services, header, text, {
     lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],

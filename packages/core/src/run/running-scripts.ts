@@ -146,7 +146,8 @@ export class RunningScript implements LiveScript {
    * processes find it.
    */
   async answer({ forMs, signal }: WaitTime): Promise<Outcome> {
-    await within(this.ended, forMs, signal);
+    const end = this.end ?? (await within(this.ended, forMs, signal));
+    if (end !== undefined) return end;
     await this.#begun;
     await this.#session?.keep();
     return this.end ?? (this.#session === undefined ? this.ended : this.#soFar(this.#session));
@@ -166,8 +167,12 @@ export class RunningScript implements LiveScript {
   }
 }
 
-/** Resolves when the script has ended or the time is over. Rejects if the run is rejected. */
-function within(ended: Promise<Outcome>, forMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
+/** Returns the outcome, or undefined if the time is over first. */
+function within(
+  ended: Promise<Outcome>,
+  forMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Outcome | undefined> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -175,12 +180,12 @@ function within(ended: Promise<Outcome>, forMs: number | undefined, signal: Abor
     };
     const giveUp = () => {
       stop();
-      resolve();
+      resolve(undefined);
     };
     const timer = forMs === undefined ? undefined : setTimeout(giveUp, forMs);
     if (signal?.aborted === true) giveUp();
     else signal?.addEventListener('abort', giveUp, { once: true });
-    ended.then(() => resolve(), reject).finally(stop);
+    ended.then(resolve, reject).finally(stop);
   });
 }
 

@@ -307,9 +307,8 @@ class ScriptSession implements CallListener {
         return void this.#finish(step.end);
       case 'arrived':
         this.#replay = undefined;
-        if (this.#script.earlier?.endsWithTape === true) return this.#run?.cancel('cancelled');
-        this.#take('replayed');
-        this.#resumeCalls(replay.unanswered, segment.unobservable);
+        if (this.#script.earlier?.endsWithTape === true) this.#run?.cancel('cancelled');
+        else if (this.#take('replayed')) this.#resumeCalls(replay.unanswered, segment.unobservable);
     }
   }
 
@@ -484,8 +483,7 @@ class ScriptSession implements CallListener {
     if (!this.#take('captured')) return;
     this.#context.signal?.removeEventListener('abort', this.#onAbort);
     this.#tape.close();
-    // A run that could not be captured continues.
-    this.#run?.cancel('cancelled');
+    if (capture === undefined) this.#run?.cancel('cancelled');
     this.#usage.clock.stop();
     this.#resolve(
       suspendedEnd(this.#options, {

@@ -2,7 +2,6 @@ import {
   scriptFailure,
   type CompiledScript,
   type Diagnostic,
-  type GuestThrow,
   type Limits,
   type Operation,
   type Outcome,
@@ -240,8 +239,8 @@ function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | un
 
 /** Returns one warning for each rejection that nothing handled. */
 function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
-  const { unhandled }: Pick<SandboxEnd, 'type'> & { readonly unhandled?: readonly GuestThrow[] | undefined } = end;
-  return (unhandled ?? []).map((thrown) => {
+  if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
+  return (end.unhandled ?? []).map((thrown) => {
     const position = mapGuestStack(thrown.stack, script).position;
     const name = thrown.name === '' ? '' : `${thrown.name}: `;
     return {

@@ -104,11 +104,12 @@ export interface JournalState {
 }
 
 /**
- * Returns the state that the lines describe; undefined if the lines have no `started` line of a known
+ * Returns the state that the lines describe; undefined if the lines do not begin with a `started` line of a known
  * version. Throws if a line is unreadable.
  */
 function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
+  if (all[0]?.t !== 'started') return undefined;
   // A script that has several `started` lines had done nothing before the last one.
   const [first, ...rest] = all.slice(all.findLastIndex(({ t }) => t === 'started'));
   if (first?.t !== 'started' || first.version !== JOURNAL_VERSION) return undefined;

@@ -15,6 +15,7 @@ import { StoreUnavailableError } from '../../protocol/index.js';
 import { inCallOrder } from '../../calls/facade/index.js';
 import { journalState, storedCall, type JournalState } from './journal-lines.js';
 import { storeFailure, type DurabilityServices } from './services.js';
+import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
 /** A stored script, as a list shows it. */
@@ -245,7 +246,8 @@ export function recordedDetails(services: DurabilityServices, recorded: JournalS
     const { suspension: text, pendingApprovals, ...known } = ofSuspension(services, suspension, recorded.script);
     return recorded.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
   } catch (error) {
-    return { ...ofTape(recorded), problem: (error as Error).message };
+    if (error instanceof SealError) return { ...ofTape(recorded), problem: error.message };
+    throw error;
   }
 }
 

@@ -227,6 +227,7 @@ export class StoreJournal implements ScriptJournal {
   }
 
   #write(options: AppendOptions = {}): void | Promise<void> {
+    if (this.#isLeft) return this.#appending;
     if (!this.#isOpen) {
       this.#opening ??= this.#open();
       return this.#opening.then(() => this.#append(options));
