@@ -107,10 +107,11 @@ async function runCell(number) {
 
 await endLeft();
 // The last process ends all: a script that it recovers may wait for a decision then, or another one may hold it.
-while (count === '0' && (await listScripts(store)).some(({ state: left }) => left !== 'ended')) {
-  await delay(100);
-  await endLeft();
-}
+if (count === '0')
+  while ((await listScripts(store)).some(({ state: left }) => left !== 'ended')) {
+    await delay(100);
+    await endLeft();
+  }
 for (let number = 0; number < Number(count); number += 1) {
   await (random(8) === 0 ? endLeft() : runCell(number));
   process.stdout.write('.');
