@@ -8,7 +8,6 @@ import type {
   ScriptOrigin,
   Tool,
 } from '../protocol/index.js';
-import { labelledScript } from '../script/label-rewrite/labelled-script.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -111,7 +110,7 @@ export function callSources(
   { registry, flow, guardsArguments }: Pick<HarnessServices, 'registry' | 'flow' | 'guardsArguments'>,
   { origin }: RunContext,
   script: FlowScript | undefined,
-  openCopy?: () => LabelledCopy | undefined,
+  openCopy?: () => Promise<LabelledCopy | undefined>,
 ): CallSources | undefined {
   if (flow === undefined && !guardsArguments) return undefined;
   const settings = { origin, policy: flow, tool: (name: string) => registry.get(name) };
@@ -125,8 +124,14 @@ export function callSources(
  * Starts a copy of the script. Undefined: the script uses variables of earlier scripts, runs saved scripts, or has syntax
  * that cannot be rewritten.
  */
-function openCopy({ registry, copies }: HarnessServices, { compiled, cell }: ScriptRun, followed: FollowedScript) {
+async function openCopy(
+  { registry, copies }: HarnessServices,
+  { compiled, cell }: ScriptRun,
+  followed: FollowedScript,
+): Promise<LabelledCopy | undefined> {
   if (cell !== undefined || compiled.linked.length > 0) return undefined;
+  // Loaded here, because it loads the parser, which a bundle may lack.
+  const { labelledScript } = await import('../script/label-rewrite/labelled-script.js');
   const script = labelledScript(compiled.javascript);
   if (script === undefined) return undefined;
   return new LabelledCopy({ ...followed, script, runtime: copies.runtime, tool: (name) => registry.get(name) });

@@ -36,7 +36,7 @@ export interface CallSourcesSettings {
   readonly policy: FlowPolicy | undefined;
   readonly tool: (name: string) => Tool | undefined;
   /** Starts a copy of the script, which finds labels. Undefined: there is none for this script. */
-  readonly openCopy?: (() => LabelledCopy | undefined) | undefined;
+  readonly openCopy?: (() => Promise<LabelledCopy | undefined>) | undefined;
 }
 
 /** A call whose arguments are judged. */
@@ -82,7 +82,7 @@ export class CallSources {
   /** Whether untrusted text may have chosen the arguments of an ended call, by its id. */
   readonly #tainted = new Map<string, boolean>();
   #copy: LabelledCopy | undefined;
-  #hasCopy = false;
+  #opening: Promise<void> | undefined;
 
   constructor(settings: CallSourcesSettings) {
     this.#settings = settings;
@@ -105,12 +105,19 @@ export class CallSources {
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
     if (!leavesOf(call.input).leaves.some(isOpen)) return undefined;
-    if (!this.#hasCopy) {
-      this.#hasCopy = true;
-      this.#copy = openCopy();
-    }
+    this.#opening ??= this.#open(openCopy);
+    return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
+  }
+
+  async #open(openCopy: NonNullable<CallSourcesSettings['openCopy']>): Promise<void> {
+    // Without a copy, the sources are not known.
+    this.#copy = await openCopy().catch(() => undefined);
+  }
+
+  async #reach(callIndex: number): Promise<void> {
+    await this.#copy?.reached(callIndex);
     // What was judged by its content is judged again by its labels.
-    return this.#copy?.reached(callIdIndex(call.callId)).then(() => this.#tainted.clear());
+    this.#tainted.clear();
   }
 
   /** `earlier`: the operations of the script before the call, in call order. */

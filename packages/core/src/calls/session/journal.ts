@@ -225,6 +225,7 @@ export class ScriptTape implements FollowedTape {
   readonly #calls: (TapeCall | SandboxCall)[];
   readonly #batches: TapeBatch[];
   #follower: TapeFollower | undefined;
+  #isClosed = false;
 
   constructor(earlier?: StoredTape) {
     this.#calls = [...(earlier?.calls ?? [])];
@@ -243,11 +244,13 @@ export class ScriptTape implements FollowedTape {
 
   /** A follower that reads the tape from its beginning while the script runs. */
   follow(follower: TapeFollower): void {
-    this.#follower = follower;
+    if (this.#isClosed) follower.closed();
+    else this.#follower = follower;
   }
 
   /** Nothing more is written: the script has ended, or waits for decisions. */
   close(): void {
+    this.#isClosed = true;
     this.#follower?.closed();
     this.#follower = undefined;
   }
