@@ -345,7 +345,7 @@ const OWN_SHARE = 0.6;
 /** The share of the elapsed time that counts as the check's own, if the platform reports no processor time. */
 const ASSUMED_SHARE = 0.25;
 /** Maximum wait on a busy machine, as a multiple of the deadline. */
-const MAX_WAIT_FACTOR = 8;
+const MAX_WAIT_FACTOR = 32;
 const MIN_EXTENSION_MS = 20;
 
 /**
