@@ -116,7 +116,7 @@ export class CallSources {
 
   async #reach(callIndex: number): Promise<void> {
     await this.#copy?.reached(callIndex);
-    // What was judged by its content is judged again by its labels.
+    // Calls that were judged by their content are judged again by their labels.
     this.#tainted.clear();
   }
 
