@@ -33,7 +33,9 @@ describe('the everything server over stdio', () => {
     ['get_structured_content({ location: "Paris" })', /New York/u],
     ['no_such_tool()', /no_such_tool/u],
   ])('a wrong call is refused before anything runs: %s', async (call, message) => {
-    const harness = attachedHarness(await openServers({ everything: referenceServer('everything') }));
+    const mcp = await openServers({ everything: referenceServer('everything') });
+    expect(mcp.status()).toMatchObject([{ state: 'connected', problem: undefined }]);
+    const harness = attachedHarness(mcp);
     const failure = failureOf(await harness.runScript(`return tools.mcp.everything.${call}`));
     expect(failure.code).toBe('ScriptTypeError');
     expect(failure.message).toMatch(message);
