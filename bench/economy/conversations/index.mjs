@@ -218,7 +218,7 @@ return failures;`,
       answer: `${JSON.stringify(FAILURES).replaceAll(/["{}]/gu, '')}.`,
     },
   ],
-  why: 'The second script goes on with the lines of the first one. The call that is not repeated is short here; a slow or a changing source would make more of it.',
+  why: 'The second script continues with the lines of the first one. The call that is not repeated is short here; a slow or a changing source would make more of it.',
 };
 
 const PRICES = { tea: 4, coffee: 6, cocoa: 5 };

@@ -354,7 +354,7 @@ export const RETAIL_TOOLS = [
   },
   {
     name: 'transfer_to_human_agents',
-    does: 'Passes the user on to a person, with a summary of the matter.',
+    does: 'Transfers the user to a human agent, with a summary of the matter.',
     takes: { summary: text('The summary') },
     gives: word,
     changes: true,

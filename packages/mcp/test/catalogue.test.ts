@@ -53,7 +53,7 @@ describe('a server whose tools are stored', () => {
     expect(valueOf(await harness.runScript('return tools.mcp.server.second()'))).toBe('two');
   });
 
-  it('may have newer tools while it connects, for whoever has found nothing', async () => {
+  it('may have newer tools while it connects, for a client that has found nothing', async () => {
     const { open } = await stored();
     const mcp = await open();
     const ready = mcp.ready(0);

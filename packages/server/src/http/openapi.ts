@@ -155,23 +155,32 @@ function firstSentence(text: string): string {
 
 const addSchemas = createJsonSchemaTransformObject({ schemaRegistry });
 
+type Answers = Record<string, object>;
+
 interface Described {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { responses: Record<string, object> }>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Answers }>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
 /**
  * Adds the named schemas to which a route refers, directly or by another schema, and the names of the statuses. Each
- * schema has a form for requests and one for responses.
+ * schema has a form for requests and one for responses. Each error is one named response, to which routes refer.
  */
 const completeDocument: SwaggerTransformObject = (document) => {
   const described = addSchemas(document) as unknown as Described;
   const { paths, components } = described;
-  for (const operation of Object.values(paths).flatMap((path) => Object.values(path)))
-    for (const [status, answer] of Object.entries(operation.responses))
-      Object.assign(answer, { description: STATUS_CODES[status] ?? 'Error' });
-  const schemas = usedSchemas(paths, components.schemas);
-  return { ...described, components: { ...components, schemas } } as never;
+  const errors: Answers = {};
+  for (const [path, operations] of Object.entries(paths))
+    for (const { responses } of Object.values(operations))
+      for (const [status, answer] of Object.entries(responses)) {
+        Object.assign(answer, { description: STATUS_CODES[status] ?? 'Error' });
+        if (Number(status) < 400) continue;
+        const name = `${path.startsWith('/v1/') ? 'ApiError' : 'Problem'}${status}`;
+        errors[name] = answer;
+        responses[status] = { $ref: `#/components/responses/${name}` };
+      }
+  const schemas = usedSchemas([paths, errors], components.schemas);
+  return { ...described, components: { ...components, schemas, responses: errors } } as never;
 };
 
 function usedSchemas(paths: object, schemas: Readonly<Record<string, object>>): Record<string, object> {
