@@ -33,15 +33,15 @@ const optimiser = join(folder, 'optimiser');
 const isCheck = process.argv.includes('--check');
 
 prepareCode();
-const { meteredEngine, sha256 } = await import('../packages/core/dist/sandbox/image-build/build-image.js');
+const { meteredEngine, bytesSha256 } = await import('../packages/core/dist/sandbox/image-build/build-image.js');
 const metered = await meteredEngine();
 const optimised = optimise(metered);
 const { version } = JSON.parse(readFileSync(join(optimiser, 'node_modules/binaryen/package.json'), 'utf8'));
 const provenance = {
-  metered: sha256(metered),
+  metered: bytesSha256(metered),
   optimiser: `binaryen ${version}`,
   options: OPTIONS,
-  sha256: sha256(optimised),
+  sha256: bytesSha256(optimised),
 };
 const written = `${JSON.stringify(provenance, undefined, 2)}\n`;
 

@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   agent: ['harness', 'answer', 'history', 'prompt', 'tools', 'schema', 'protocol', 'text'],
   stream: ['history', 'protocol', 'text'],
   tracing: ['protocol', 'text'],
-  testing: ['protocol'],
+  testing: ['protocol', 'text'],
 };
 
 interface Import {
@@ -89,6 +89,26 @@ function ownTimeLimits(source: string): number[] {
     },
   }).visit(parseSync('tests.ts', source, { lang: 'ts', sourceType: 'module' }).program);
   return limits;
+}
+
+/** Code of guests, which the build bundles apart from the package. */
+const OTHER_PROGRAMS = /\/sandbox\/(?:guest|labels)\/|isolated-vm\/src\/guest\//u;
+
+/** A function whose name does not say what it returns; the names of JavaScript and of JSON Schema are free. */
+const NAME_ENDING_IN_OF =
+  /^(?:export )?(?:async )?(?:function\*?|const) (?!\w*(?:[iI]ndexOf|alueOf|(?:All|Any|One)Of)\b)(\w+Of)\b/gmu;
+
+/** The names that more than one of the files exports, each with its files. */
+function repeatedExports(files: readonly string[]): string[] {
+  const places = new Map<string, Set<string>>();
+  for (const file of files) {
+    const { module } = parseSync(file, readFileSync(file, 'utf8'), { sourceType: 'module' });
+    const own = module.staticExports.flatMap(({ entries }) => entries.filter((entry) => entry.moduleRequest === null));
+    for (const { exportName } of own)
+      if (exportName.name !== null)
+        places.set(exportName.name, (places.get(exportName.name) ?? new Set()).add(relative(root, file)));
+  }
+  return [...places].flatMap(([name, at]) => (at.size === 1 ? [] : [`${name}: ${[...at].join(', ')}`]));
 }
 
 /** The files that a file loads when it runs: type-only imports do not count. */
@@ -287,6 +307,23 @@ describe('architecture', () => {
     expect(limits).toEqual([]);
     const planted = "it('a', () => {}, 60_000); it.each([1])('b', { timeout: LIMIT }, async () => {}); f(1);";
     expect(ownTimeLimits(planted.replace('LIMIT', '5_000'))).toEqual([60_000, 5000]);
+  });
+
+  it('a name is exported by one file of its package', () => {
+    const folders = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name, 'src'));
+    const files = folders.filter((folder) => existsSync(folder)).map((folder) => typescriptFiles(folder));
+    expect(files.flat().length).toBeGreaterThan(500);
+    expect(files.flatMap((each) => repeatedExports(each.filter((file) => !OTHER_PROGRAMS.test(file))))).toEqual([]);
+  });
+
+  it('a name is a noun with its subject: `itemText`, not `textOf`', () => {
+    const folders = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name, 'src'));
+    const files = folders.filter((folder) => existsSync(folder)).flatMap((folder) => typescriptFiles(folder));
+    const found = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(NAME_ENDING_IN_OF)].map(([, name]) => `${relative(root, file)}: ${name}`),
+    );
+    expect(found).toEqual([]);
+    expect('function* linesOf(text'.match(NAME_ENDING_IN_OF)).toHaveLength(1);
   });
 
   it('a planted cycle is detected', () => {

@@ -27,7 +27,7 @@ export {
 export { agentBeginning, type AgentBeginning, type Announcement, type BeginningOptions } from './agent-beginning.js';
 export { newScriptNonce } from './script-nonce.js';
 export { RunInterruption } from '../protocol/run-interruption.js';
-export { SCRIPT_TOOL } from '../protocol/script-tool.js';
+export { SCRIPT_TOOL } from '../text/script-tool.js';
 export { extendHistory } from './run-log.js';
 export { answerSchema, schemaProblem, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';
 export { HarmlessScripts } from './harmless-scripts.js';

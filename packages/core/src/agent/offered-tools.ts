@@ -11,7 +11,7 @@ import {
   ToolscriptUsageError,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
-import { SCRIPT_TOOL } from '../protocol/script-tool.js';
+import { SCRIPT_TOOL } from '../text/script-tool.js';
 
 export interface OfferedTools {
   readonly tools: readonly ModelTool[];

@@ -1,6 +1,6 @@
 import type { Outcome } from '../protocol/index.js';
 import { renderOutcomeForModel } from '../history/index.js';
-import { SCRIPT_TOOL } from '../protocol/script-tool.js';
+import { SCRIPT_TOOL } from '../text/script-tool.js';
 
 /** The input of a `run_script` call. */
 export interface RunScriptInput {

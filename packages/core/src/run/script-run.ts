@@ -1,13 +1,5 @@
 import { createGate } from '../calls/approvals/index.js';
-import type {
-  Decision,
-  FlowPolicy,
-  GateMemory,
-  Limits,
-  SandboxRuntime,
-  ScriptOrigin,
-  Tool,
-} from '../protocol/index.js';
+import type { Decision, FlowPolicy, GateMemory, Limits, SandboxRuntime, Tool } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -20,7 +12,6 @@ import { createFacade, type FacadeServices } from '../calls/facade/index.js';
 import { CallSources, type FlowScript } from '../calls/flow/call-sources.js';
 import type { FollowedScript } from '../calls/flow/followed-script.js';
 import { LabelledCopy } from '../calls/flow/labelled-copy.js';
-import { present } from '../protocol/json.js';
 import type { RunContext } from '../protocol/run-context.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import type { Audit } from './audit.js';
@@ -73,10 +64,6 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
 
 /** A script's own data for its session and its gate, besides the context that it shares with its run. */
 export interface ScriptRun extends SessionScript {
-  /** True: the start of the script says so; see `RunContext`. */
-  readonly repeatsReadText?: true | undefined;
-  /** The facts of the conversation at the start of the script; see `RunContext`. */
-  readonly origin?: ScriptOrigin | undefined;
   /** The decisions that users made while the script was suspended, by approval id. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   /** The decisions of users that apply to several calls. */
@@ -84,8 +71,7 @@ export interface ScriptRun extends SessionScript {
 }
 
 /** Runs a compiled script until it ends or waits only for decisions. */
-export function runSession(services: HarnessServices, given: RunContext, script: ScriptRun): Promise<SessionEnd> {
-  const context = contextOfScript(given, script);
+export function runSession(services: HarnessServices, context: RunContext, script: ScriptRun): Promise<SessionEnd> {
   return runScriptSession({
     services,
     context,
@@ -93,16 +79,6 @@ export function runSession(services: HarnessServices, given: RunContext, script:
     makeFacade: (hooks) => makeFacade(services, context, script, hooks),
     onFault: (detail) => reportInternalError(services, script.scriptId, detail),
   });
-}
-
-/**
- * The facts about the conversation are stored with the start of a script: they also count in a process that resumes the
- * script.
- */
-function contextOfScript(context: RunContext, { repeatsReadText, origin }: ScriptRun): RunContext {
-  // defence: repeated-scripts-stay-repeated
-  if (repeatsReadText !== true && origin === undefined) return context;
-  return Object.freeze({ ...context, ...present({ repeatsReadText, origin }) });
 }
 
 /** Finds the sources of a script's arguments. Undefined: no tool guards arguments, and the host has no policy. */

@@ -13,6 +13,6 @@ export { subAgentEvent, endsRun } from '../protocol/run-events.js';
 export { ATTACHED_FILE_TAG, MAX_FILE_BYTES, MAX_FILES } from '../protocol/attached-file.js';
 export { DECISION_GUARD_MS } from '../protocol/decision-guard.js';
 export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
-export { SCRIPT_TOOL } from '../protocol/script-tool.js';
+export { SCRIPT_TOOL } from '../text/script-tool.js';
 export { JsonTextMember } from '../text/json-text-member.js';
 export { SseParser, type SseEvent } from '../text/sse.js';

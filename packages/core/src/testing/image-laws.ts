@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { ToolscriptUsageError } from '../protocol/index.js';
-import { law, sha256, type StoreLaw } from './store-laws.js';
+import { sha256 } from '../text/crypto.js';
+import { law, type StoreLaw } from './store-laws.js';
 
 export const imageLaws: readonly StoreLaw[] = [
   law('an image is read back byte for byte', async ({ images }) => {

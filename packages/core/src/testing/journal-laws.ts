@@ -1,7 +1,8 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalFullError, StaleEpochError, ToolscriptUsageError } from '../protocol/index.js';
-import { append, HOLDER, law, plain, portLaw, sha256, comparedScript, type StoreLaw } from './store-laws.js';
+import { sha256 } from '../text/crypto.js';
+import { append, HOLDER, law, plain, portLaw, comparedScript, type StoreLaw } from './store-laws.js';
 
 export const journalLaws: readonly StoreLaw[] = [
   law('a script without a journal has no lines', async ({ claim, journal }) => {

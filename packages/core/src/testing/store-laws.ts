@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { AppendOptions, HarnessStore, ListQuery, ListedScript, TakeOptions } from '../protocol/index.js';
 
 export interface TestStoreOptions {
@@ -71,8 +70,4 @@ export async function append(
   options?: AppendOptions,
 ): Promise<void> {
   await journal.append(scriptId, epoch, lines, options);
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

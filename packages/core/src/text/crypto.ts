@@ -16,7 +16,7 @@ function letters(bytes: number): string {
   return BigInt(`0x${randomBytes(bytes).toString('hex')}`).toString(36);
 }
 
-/** Returns the SHA-256 of the UTF-8 bytes, as 64 hexadecimal digits in lower case. */
-export function sha256(text: string): string {
-  return hash('sha256', text, 'hex');
+/** Returns the SHA-256 of the bytes, or of the UTF-8 bytes of a text, as 64 hexadecimal digits in lower case. */
+export function sha256(data: string | Uint8Array): string {
+  return hash('sha256', data, 'hex');
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { failureReason, throwIfAborted } from '../failure.js';
+import { sha256 } from '../files/content-hash.js';
 import { openFile, using } from '../files/open-verified.js';
 import { splitLines } from '../files/text.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
@@ -116,8 +116,4 @@ function byPath(candidates: readonly MatchedLine[]): Map<string, MatchedLine[]> 
     else groups.set(candidate.path, [candidate]);
   }
   return groups;
-}
-
-export function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('base64');
 }

@@ -1,6 +1,6 @@
 import type { ParsedScenario, ScenarioAnswer, ScenarioPart } from './scenario.js';
 import type { SeenRequest } from './seen-request.js';
-import { SCRIPT_TOOL } from '../../protocol/script-tool.js';
+import { SCRIPT_TOOL } from '../../text/script-tool.js';
 
 /** A scenario turn prepared for one request: ids assigned, carriers chosen, texts joined. */
 export interface PlannedAnswer {

@@ -47,7 +47,7 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   const { engine, entries } = bootGuest(confined, compiler, guest);
   const layout = findLayout(engine, module, compiler);
   zeroFreeMemory(engine);
-  const engineHash = sha256(binary);
+  const engineHash = bytesSha256(binary);
   await mkdir(out, { recursive: true });
   await writeFile(new URL('engine.wasm', out), binary);
   await writeImage({ folder: out, name: 'compile' }, compiler, engineHash, {
@@ -60,7 +60,7 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
 /** The engine of quickjs-wasi with added counters; see `meter.ts`. */
 export async function meteredEngine(): Promise<Uint8Array> {
   const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
-  if (sha256(original) !== ENGINE_SHA256)
+  if (bytesSha256(original) !== ENGINE_SHA256)
     throw new Error('quickjs.wasm is not the release that this build supports. Run: npm ci');
   const { binary, loops, meteredLoops } = meterEngine(original);
   if (meteredLoops < loops * 0.95)
@@ -78,7 +78,7 @@ async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Arr
     sha256: string;
   };
   const binary = await readFile(new URL('engine.wasm', folder));
-  if (provenance.metered !== sha256(metered) || provenance.sha256 !== sha256(binary))
+  if (provenance.metered !== bytesSha256(metered) || provenance.sha256 !== bytesSha256(binary))
     throw new Error('packages/core/engine was built from another engine. Run: npm run engine');
   return binary;
 }
@@ -192,7 +192,7 @@ async function writeImage(
   const header: ImageHeader = {
     protocol: PROTOCOL_VERSION,
     engine: engineHash,
-    sha256: sha256(content),
+    sha256: bytesSha256(content),
     pages: engine.raw.toolscript_pages.value,
     stackPointer: engine.raw.__stack_pointer.value,
     runs,
@@ -205,6 +205,6 @@ async function writeImage(
   return header;
 }
 
-export function sha256(bytes: Uint8Array): string {
+export function bytesSha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
