@@ -1,7 +1,7 @@
 // `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
 // folder, builds one program with each bundler, runs the output, and prints one row for each case. It needs the npm
-// registry and takes some minutes. `--short` builds with esbuild and Vite only, and leaves out Mastra and the templates; NAME is a part of a case's name, or
-// `packages` or `templates`.
+// registry and takes some minutes. `--short` builds with esbuild and Vite only, and leaves out Mastra, the templates and the runtimes; NAME is a part of a case's name,
+// or `packages`, `templates` or `runtimes`.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,15 @@ import { mastraExample, mastraRefusal } from './packaging/mastra-case.mjs';
 import { engineRefusal, missingEngine } from './packaging/engine-case.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
 import { readmeExample } from './packaging/readme-case.mjs';
+import {
+  libraryLaws,
+  runtimeProject,
+  RUNTIMES,
+  serviceRun,
+  strictInstall,
+  WORKER_LAWS,
+  workerLaws,
+} from './packaging/runtime-cases.mjs';
 import { run } from './packaging/shell.mjs';
 import { TEMPLATES, templateOutput } from './packaging/template-cases.mjs';
 import { commonJs, publint, strictTypes, typesWrong } from './packaging/type-cases.mjs';
@@ -38,6 +47,7 @@ try {
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
   if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
   if (!isShort && (only === '' || only === 'templates')) await tryTemplates(packed);
+  if (!isShort && (only === '' || only === 'runtimes')) await tryRuntimes(packed);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -99,6 +109,21 @@ async function tryTemplates(packed) {
     const project = join(folder, `template-${one.name}`);
     await row(`template ${one.name}`, one.script, one.expected, () => templateOutput(project, one, packed));
   }
+}
+
+async function tryRuntimes(packed) {
+  const files = ['core', 'client', 'tools', 'mcp', 'service', 'server'].map(
+    (name) => packed.get(`@toolscript/${name}`).file,
+  );
+  const project = runtimeProject(join(folder, 'runtimes'), files);
+  for (const runtime of RUNTIMES) {
+    await row(runtime.name, 'library', runtime.library, () => libraryLaws(project, runtime));
+    await row(runtime.name, 'server', runtime.service, () => serviceRun(project, runtime));
+  }
+  await row('node-oldest', 'npm --engine-strict', /added/u, () =>
+    strictInstall(join(folder, 'strict'), project, files),
+  );
+  await row('workerd', 'client and stream', WORKER_LAWS, () => workerLaws(project));
 }
 
 async function tryMastra(core) {

@@ -34,7 +34,7 @@ export function makeProject(folder, packages, tools, files = program) {
   const named = wanted.map((tool) => {
     const [name, major] = tool.split(' ');
     const version = VERSIONS[tool === 'react-dom' ? 'react' : tool];
-    return major !== undefined && name === 'typescript'
+    return major !== undefined && ['typescript', 'node'].includes(name)
       ? `${name}-${major}@npm:${name}@${version}`
       : `${name}@${version}`;
   });

@@ -19,11 +19,12 @@ export function run(command, args, { cwd, env = {} }) {
   throw new Error(`${command} ${args.join(' ')} ended with ${result.signal ?? result.status}:\n${said}`);
 }
 
-/** Starts a server that listens on the port in `PORT`, returns its answer, and kills it. */
+/** Starts a server that listens on the port in `PORT`, or that its arguments name, returns its answer, and kills it. */
 export async function answerOf(command, args, { cwd, path }) {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
-  const server = spawn(command, args, { cwd, env, stdio: 'ignore' });
+  const own = typeof args === 'function' ? args(port) : args;
+  const server = spawn(command, own, { cwd, env, stdio: 'ignore' });
   let failure;
   server.once('error', (error) => (failure = error));
   try {

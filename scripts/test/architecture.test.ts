@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'ai-sdk': ['harness', 'tools', 'schema', 'protocol', 'text'],
   agent: ['harness', 'answer', 'history', 'prompt', 'tools', 'schema', 'protocol', 'text'],
-  stream: ['history', 'protocol', 'text'],
+  stream: ['script', 'history', 'protocol', 'text'],
   tracing: ['protocol', 'text'],
   testing: ['protocol', 'text'],
 };

@@ -1,6 +1,6 @@
 /**
- * The part of the library that a client of a run's stream needs. It loads no module of Node and no package, so that a
- * page can load it.
+ * The part of the library that a client of a run's stream needs, and the detector of scripts. It loads no module of Node
+ * and no package, so that a page or a Worker can load it.
  */
 export { provenanceLines, type ProvenanceLine } from '../history/provenance-lines.js';
 export { argumentSources, type ArgumentSource, type ArgumentSources } from '../text/argument-sources.js';
@@ -16,3 +16,4 @@ export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
 export { SCRIPT_TOOL } from '../text/script-tool.js';
 export { JsonTextMember } from '../text/json-text-member.js';
 export { SseParser, type SseEvent } from '../text/sse.js';
+export { createDetector, type Detector, type DetectorEvent, type DetectorOptions } from '../script/detect/detector.js';
