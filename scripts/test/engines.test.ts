@@ -24,7 +24,7 @@ function placeFrom(place: string, name: string): string | undefined {
   return undefined;
 }
 
-/** The places of everything that a user of our published packages installs. */
+/** The places of everything that a user of the published packages installs. */
 function installedPlaces(): string[] {
   const reached = new Set<string>();
   const open = Object.keys(packages).filter((place) => /^packages\/(?!testkit$)[^/]+$/u.test(place));

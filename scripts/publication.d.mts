@@ -1,0 +1,2 @@
+export function publishedManifest(name: string): string | undefined;
+export function packageNames(): string[];
