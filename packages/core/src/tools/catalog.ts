@@ -55,15 +55,25 @@ const MIN_PREFIX = 3;
 /** Maximum number of tokens that one query word matches as a prefix. */
 const MAX_PREFIX_TOKENS = 64;
 
+/**
+ * Returns the reason why a tool may be missing, such as that its server still connects, as sentences; undefined if there
+ * is none. `name`: the tool or its namespace, as a script writes it after `tools.`.
+ */
+export type WhyMissing = (name: string) => string | undefined;
+
 /** `observed`: the shapes of results that `describe` shows for tools without an output schema. */
-export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
+export function createCatalog(
+  tools: readonly Tool[],
+  observed?: ObservedShapes,
+  whyMissing: WhyMissing = () => undefined,
+): ToolCatalog {
   let made: TokenCatalog | undefined;
   // Created on demand: most scripts never ask it.
   const catalog = () => (made ??= new TokenCatalog(tools, observed));
   const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),
     describe: (name) => catalog().describe(name, principal),
-    explainMissing: (name, search) => catalog().explainMissing(name, search),
+    explainMissing: (name, search) => whyMissing(name) ?? catalog().explainMissing(name, search),
     list: (namespace) => catalog().list(namespace),
     forPrincipal,
   });
