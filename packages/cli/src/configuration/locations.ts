@@ -83,7 +83,7 @@ export interface DataFolder {
   readonly mcpLoginsFile: string;
   /** The tools that MCP servers listed last. */
   readonly mcpCatalogueFolder: string;
-  /** What gateways showed last to their clients. */
+  /** The texts that gateways showed last to their clients. */
   readonly mcpOffersFile: string;
   /** The shapes of the results of MCP servers' tools. */
   readonly mcpShapesFolder: string;

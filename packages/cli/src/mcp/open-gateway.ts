@@ -92,7 +92,7 @@ async function openGatewayWith(
 
 export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
   readonly servers: GatewayServers;
-  /** What the gateway shows until tools are first needed. Default: the servers are opened first. */
+  /** The texts that the gateway shows until tools are first needed. Default: the servers are opened first. */
   readonly offer?: GatewayOffer | undefined;
   readonly refresh: GatewayRefresh;
   /** The reasons why configured servers are not used. */

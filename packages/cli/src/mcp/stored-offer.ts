@@ -22,7 +22,7 @@ const FileSchema = z.strictObject({
 const MAX_OFFERS = 20;
 
 /**
- * What the last gateway with the same settings and servers showed to its clients. A gateway that knows it answers
+ * The texts that the last gateway with the same settings and servers showed to its clients. A gateway that knows it answers
  * without the stored lists of its servers, which can have megabytes.
  */
 export class StoredOffer {

@@ -6,7 +6,7 @@ export const MAX_DESCRIPTION = 2_000;
 /** Maximum characters of a namespace in a description. `search_tools` finds the tools of longer ones. */
 const MAX_NAMESPACE = 100;
 
-/** What a gateway shows to its clients about its tools, before they ask. */
+/** The texts about its tools that a gateway shows to its clients before they ask. */
 export interface GatewayOffer {
   /** The description of `run_script`, which clients cache. */
   readonly description: string;
@@ -27,7 +27,7 @@ const GUIDE = [
 const SEARCH =
   'Search first: `search_tools` finds the names of tools by words, and `describe_tools` returns their declarations. Do not guess names or arguments.';
 
-/** What is shown about the tools of the harness. `isComplete`: whether no tools are missing. */
+/** The texts about the tools of the harness. `isComplete`: whether no tools are missing. */
 export function currentOffer(harness: Harness, isComplete = true): GatewayOffer {
   const names = toolNames(harness);
   return {

@@ -50,7 +50,7 @@ export interface GatewayOptions {
    */
   readonly ready?: (() => Promise<void>) | undefined;
   /**
-   * What clients are shown until the first `refresh`: the result of `refresh` of an earlier gateway of the same tools.
+   * The texts that clients are shown until the first `refresh`: the result of `refresh` of an earlier gateway of the same tools.
    * With it, `ready` may add the tools to the harness. Default: made from the tools of the harness.
    */
   readonly offer?: GatewayOffer | undefined;

@@ -493,7 +493,10 @@ function missingTool(diagnostic: NativeDiagnostic, offset: number, context: Repo
 
 /** The namespaces that the variable before a name may hold: that of the most similar tool, and the one of its own name. */
 function variablePlaces(offset: number, source: string, nearest: readonly string[]): string[] {
-  const variable = /([\w$]+)\s*[!?]?\.\s*$/u.exec(source.slice(Math.max(0, offset - MAX_PATH), offset))?.[1];
+  const variable = source
+    .slice(Math.max(0, offset - MAX_PATH), offset)
+    .match(/[\w$]+/gu)
+    ?.at(-1);
   const similar = nearest.slice(0, 1).map((tool) => tool.slice(0, tool.lastIndexOf('.')));
   return [...similar, ...(variable === undefined || variable === 'tools' ? [] : [`mcp.${variable}`])];
 }
@@ -507,31 +510,46 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
 }
 
 /** A member after `tools`, as `.name` or `['name']`. */
-const MEMBER = String.raw`\s*(?:[!?]?\.\s*[\w$]+|[!?]?\.?\s*\[\s*(?:'[^'\n]*'|"[^"\n]*")\s*\])`;
-const PATH_BEFORE = new RegExp(String.raw`\btools((?:${MEMBER})*)\s*(?:[!?]?\.|[!?]?\.?\s*\[)\s*['"]?$`, 'u');
-const PATH_FROM = new RegExp(String.raw`^tools((?:${MEMBER})+)`, 'u');
-/** The rest of a pattern from one of its names on, and the namespace whose members it takes. */
-const PATTERN_REST = new RegExp(String.raw`^[\w$]+[^{}=]*\}\s*=\s*tools((?:${MEMBER})+)\s*!?\s*(?:[;\n]|$)`, 'u');
+const MEMBER = /\s*(?:[!?]?\.\s*([\w$]+)|[!?]?(?:\.\s*)?\[\s*(?:'([^'\n]*)'|"([^"\n]*)")\s*\])/uy;
+const OPEN_MEMBER = /^\s*[!?]?(?:\.\s*)?(?:\[\s*)?['"]?$/u;
+const PATTERN_END = /^[\w$][^{}=;]*\}\s*=\s*tools\b/u;
 
-/** The names of the members of a path. */
-const namesIn = (path = '') => [...path.matchAll(/[\w$-]+/gu)].map(([name]) => name).join('.');
+/** The names of the members from the place on, such as `mcp.shop`, and the text after them. */
+function membersFrom(at: number, text: string): { path: string; rest: string } {
+  const names: string[] = [];
+  MEMBER.lastIndex = at;
+  for (let end = at; ; end = MEMBER.lastIndex) {
+    const member = MEMBER.exec(text);
+    if (member === null) return { path: names.join('.'), rest: text.slice(end) };
+    names.push(member[1] ?? member[2] ?? member[3] ?? '');
+  }
+}
 
 /** The names between `tools` and the name that begins at the offset. */
 function namespaceBefore(offset: number, source: string): string {
-  return namesIn(PATH_BEFORE.exec(source.slice(Math.max(0, offset - MAX_PATH), offset))?.[1]);
+  const text = source.slice(Math.max(0, offset - MAX_PATH), offset);
+  const at = text.lastIndexOf(TOOLS);
+  const { path, rest } = membersFrom(at + TOOLS.length, text);
+  return at !== -1 && OPEN_MEMBER.test(rest) ? path : '';
 }
 
 /** The names after the `tools` that begins at the offset. */
 function pathFrom(offset: number, source: string): string {
-  return namesIn(PATH_FROM.exec(source.slice(offset, offset + MAX_PATH))?.[1]);
+  const text = source.slice(offset, offset + MAX_PATH);
+  return text.startsWith(TOOLS) ? membersFrom(TOOLS.length, text).path : '';
 }
 
 /** The tool or namespace of a pattern such as `{ name }` of `tools.NAMESPACE`; undefined if there is none. */
 function memberOfPattern({ text }: NativeDiagnostic, offset: number, source: string): string | undefined {
   const name = /^Property '([^']+)'/u.exec(text)?.[1];
-  const namespace = namesIn(PATTERN_REST.exec(source.slice(offset, offset + MAX_PATH))?.[1]);
-  return name === undefined || namespace === '' ? undefined : `${namespace}.${name}`;
+  const after = source.slice(offset, offset + MAX_PATH);
+  const start = PATTERN_END.exec(after)?.[0];
+  if (name === undefined || start === undefined) return undefined;
+  const { path } = membersFrom(start.length, after);
+  return path === '' ? undefined : `${path}.${name}`;
 }
+
+const TOOLS = 'tools';
 
 function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, context: ReportContext): string | undefined {
   const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
