@@ -9,7 +9,6 @@ import { findRepeatedScan } from './repeated-scans.js';
 /** Regular expressions that are not linear, and the reason why their texts are bounded. */
 const BOUNDED: Readonly<Record<string, string>> = {
   [String.raw`\bvoid\s+[\w$.?![\]'"\s]*$`]: 'at most 200 characters before a call',
-  [String.raw`tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$`]: 'at most 500 characters before a name',
   [String.raw`"(?:[^"\\]|\\.)*"|[{}[\]:,]`]: 'valid JSON, in which each string ends',
   [String.raw`(?<=[?&#]([^\s=&#]+)=)[^\s&#]+`]: 'a name ends where another one starts',
   [String.raw`[^:]*$`]: 'a message of V8 about a pattern, which the compiler bounds with the source',

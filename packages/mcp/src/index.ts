@@ -16,6 +16,7 @@ export type {
 } from './connection/inbound.js';
 export type { GatewayCaller } from './gateway/caller.js';
 export { createGateway, type Gateway, type GatewayHttp } from './gateway/gateway.js';
+export type { GatewayOffer } from './gateway/descriptions.js';
 export type { GatewayOptions } from './gateway/services.js';
 export type { SuggestedRule } from './gateway/suggested-rule.js';
 export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions } from './login/oauth-file.js';

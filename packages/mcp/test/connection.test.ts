@@ -1,7 +1,8 @@
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
-import type { ElicitationRequest, McpEvent, McpOptions } from '#mcp/index.js';
+import { memoryTrustStore, type ElicitationRequest, type McpEvent, type McpOptions } from '#mcp/index.js';
 import { describe, expect, it } from 'vitest';
 import { OlderServer } from './support/http-servers.js';
+import { until } from '@toolscript/testkit/until';
 import { attachedHarness, hostileServer, openServers, valueOf } from './support/open.js';
 import { referenceServer } from './support/reference-servers.js';
 
@@ -44,6 +45,25 @@ describe('a server that ends', () => {
     await mcp.reconnect('server');
     expect(states[before]).toBe('connecting');
     await expect(mcp.reconnect('nobody')).rejects.toThrow('There is no MCP server "nobody"');
+  });
+});
+
+describe('a server that changes its list while it is being connected', () => {
+  it('has its tools from the moment at which it is connected', async () => {
+    const server = new OlderServer();
+    for (let index = 0; index < 400; index++) server.tools.set(`tool_${index}`, () => 'done');
+    const { url } = await server.listenHttp();
+    const kept = memoryTrustStore();
+    // The first list has been read here, and its tools are not made yet.
+    const read = async (name: string) => {
+      if (server.lists === 1) {
+        await server.announce();
+        await until(() => server.lists === 2);
+      }
+      return kept.read(name);
+    };
+    const mcp = await openServers({ server: { url } }, { trustStore: { ...kept, read } });
+    expect(mcp.status()).toMatchObject([{ state: 'connected', tools: { length: 400 } }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { createHarness, defineTool } from '@toolscript/core';
-import { connectInstructions, MAX_DESCRIPTION, scriptDescription } from '#mcp/gateway/descriptions.js';
+import { currentOffer, MAX_DESCRIPTION } from '#mcp/gateway/descriptions.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
 
@@ -24,11 +24,11 @@ function harnessOf(count: number) {
 
 describe.each([0, 1, 10, 1_000, 5_000])('over %i tools', (count) => {
   it.each([
-    ['the description of run_script', scriptDescription, ['code', 'return', 'await tools.']],
-    ['the instructions of a connection', connectInstructions, ['run_script', 'search_tools', 'resume_script']],
-  ])('%s fits every client, has the essentials, and cuts no name', (_name, write, essentials) => {
+    ['the description of run_script', 'description', ['code', 'return', 'await tools.']],
+    ['the instructions of a connection', 'instructions', ['run_script', 'search_tools', 'resume_script']],
+  ] as const)('%s fits every client, has the essentials, and cuts no name', (_name, member, essentials) => {
     const { harness, namespaces } = harnessOf(count);
-    const text = write(harness);
+    const text = currentOffer(harness)[member];
     expect(text.length).toBeLessThanOrEqual(MAX_DESCRIPTION);
     for (const part of essentials) expect(text).toContain(part);
     if (count <= 1) return;

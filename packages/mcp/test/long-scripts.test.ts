@@ -1,26 +1,14 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createHarness, memoryStore, type Tool } from '@toolscript/core';
 import type { HarnessStore } from '@toolscript/core/protocol';
-import { createGateway } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedThreads } from '@toolscript/testkit/shared-threads';
+import { connectGateway } from './support/gateway-client.js';
 import { world } from './support/long-tools.js';
 
 async function connect(tools: readonly Tool[], yieldAfterMs: number, store?: HarnessStore) {
   const harness = createHarness({ tools, typecheck: 'off', ...sharedThreads(), store });
   onTestFinished(() => harness.close());
-  const gateway = createGateway({ harness, yieldAfterMs, resumeWaitMs: 0 });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await gateway.server().connect(theirs);
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await client.connect(ours);
-  onTestFinished(() => client.close());
-  const call = async (name: string, input: object, options: object = {}) => {
-    const result = await client.callTool({ name, arguments: { ...input } }, options);
-    const text = (result.content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
-    const data = (result.structuredContent ?? {}) as { scriptId: string; status: string; earlier?: string[] };
-    return { ...data, data, text };
-  };
+  const { call } = await connectGateway({ harness, yieldAfterMs });
   return { harness, call };
 }
 

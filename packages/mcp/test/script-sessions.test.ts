@@ -1,8 +1,7 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createHarness, defineTool, memoryStore, type Harness } from '@toolscript/core';
-import { createGateway } from '#mcp/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { connectGateway } from './support/gateway-client.js';
 
 const asks = defineTool({
   name: 'asks',
@@ -20,17 +19,7 @@ function openHarness(scripts: 'separate' | 'one-program'): Harness {
 }
 
 async function connect(harness: Harness) {
-  const gateway = createGateway({ harness, resumeWaitMs: 0 });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await gateway.server().connect(theirs);
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await client.connect(ours);
-  onTestFinished(() => client.close());
-  const call = async (name: string, input: Record<string, unknown>) => {
-    const { content, structuredContent } = await client.callTool({ name, arguments: input });
-    const text = (content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
-    return { text, ...(structuredContent as { value?: unknown; scriptId: string; inScope?: string[] }) };
-  };
+  const { client, call } = await connectGateway({ harness });
   return { client, call, run: (code: string, session?: string) => call('run_script', { code, session }) };
 }
 

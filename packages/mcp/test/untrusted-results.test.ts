@@ -1,8 +1,7 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { createHarness, defineTool, memoryStore } from '@toolscript/core';
-import { createGateway } from '#mcp/index.js';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { connectGateway } from './support/gateway-client.js';
 
 it('a client of the gateway that has read untrusted text is asked about the destinations it writes', async () => {
   const sent: string[] = [];
@@ -28,13 +27,8 @@ it('a client of the gateway that has read untrusted text is asked about the dest
   });
   const harness = createHarness({ tools: [readPage, send], approvals: 'auto', store: memoryStore() });
   onTestFinished(() => harness.close());
-  const gateway = createGateway({ harness, resumeWaitMs: 0 });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await gateway.server().connect(theirs);
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await client.connect(ours);
-  onTestFinished(() => client.close());
-  const run = (code: string) => client.callTool({ name: 'run_script', arguments: { code } });
+  const { call } = await connectGateway({ harness });
+  const run = (code: string) => call('run_script', { code });
   await run(`await tools.send({ to: 'amy@good.example' });`);
   expect(sent).toEqual(['amy@good.example']);
   await run(`return await tools.readPage({});`);

@@ -160,7 +160,7 @@ async function openChatOver(
       model: chosen.model,
       harness: workbench.harness,
       context: { workingDirectory: settings.cwd },
-      loadImage: await imageLoader(settings.cwd, workbench.servers),
+      loadImage: await imageLoader(settings.cwd, () => workbench.servers),
       subAgents,
       outputSchema,
     },

@@ -83,6 +83,8 @@ export interface DataFolder {
   readonly mcpLoginsFile: string;
   /** The tools that MCP servers listed last. */
   readonly mcpCatalogueFolder: string;
+  /** The texts that gateways showed last to their clients. */
+  readonly mcpOffersFile: string;
   /** The shapes of the results of MCP servers' tools. */
   readonly mcpShapesFolder: string;
   /** Web pages of the last 24 hours. */
@@ -109,6 +111,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     providerKeysFile: join(path, 'provider-keys.json'),
     mcpLoginsFile: join(path, 'mcp-logins.json'),
     mcpCatalogueFolder: join(path, 'mcp-catalogue'),
+    mcpOffersFile: join(path, 'mcp-offers.json'),
     mcpShapesFolder: join(path, 'mcp-shapes'),
     webCacheFolder: join(path, 'web-cache'),
   };

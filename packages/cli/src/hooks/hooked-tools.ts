@@ -33,10 +33,11 @@ export function hookedHarness(
   settings: Pick<Settings, 'hooks' | 'cwd'>,
 ): AttachableHarness {
   const hooked = (given: readonly Tool[]) => given.map((tool) => hookedTool(tool, settings));
-  const changes: Pick<Harness['tools'], 'add' | 'remove' | 'replace'> = {
+  const changes: Pick<Harness['tools'], keyof Harness['tools']> = {
     add: (given) => tools.add(hooked(given)),
     remove: (names) => tools.remove(names),
     replace: (names, given) => tools.replace(names, hooked(given)),
+    explain: (whyMissing) => tools.explain(whyMissing),
   };
   return { tools: Object.assign(() => tools(), changes) };
 }

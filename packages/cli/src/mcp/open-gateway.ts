@@ -1,6 +1,6 @@
 import { QuickJsPool, createCompiler, type Defined } from '@toolscript/core/internal';
 import type { Harness } from '@toolscript/core';
-import type { Gateway, McpServers } from '@toolscript/mcp';
+import type { Gateway, GatewayOffer } from '@toolscript/mcp';
 import { RuleFolder, WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import { gatewayPolicy } from '../approvals/approvals.js';
@@ -13,8 +13,10 @@ import { internalNotice } from '../usage-error.js';
 import { ClientFolders } from './client-folders.js';
 import { currentWorkspace } from './current-workspace.js';
 import { GatewayRefresh } from './gateway-refresh.js';
+import { GatewayServers } from './gateway-servers.js';
 import { demandShallow } from './server-environment.js';
 import { openServers } from './open-servers.js';
+import { StoredOffer } from './stored-offer.js';
 
 export interface GatewayFlags {
   /** The path of an mcp.json that replaces the user's and the workspace's files. */
@@ -29,12 +31,6 @@ export interface OpenGateway {
   readonly gateway: Gateway;
   close(): Promise<void>;
 }
-
-/**
- * The time in ms, from its start, that the gateway waits for its servers when a client first needs tools. The tools of
- * slower servers are added later.
- */
-export const SERVERS_WAIT_MS = 5_000;
 
 /** Maximum JSON bytes of a script's value, unless the user sets the limit: a client reads a large value in parts. */
 const MAX_RETURN_BYTES = 4 * 1024 * 1024;
@@ -54,24 +50,29 @@ async function openGatewayWith(
   { warn, ...options }: Pick<GatewayParts, 'coding' | 'followsRoots' | 'warn'>,
 ): Promise<OpenGateway> {
   const audit = openAudit(process.env);
-  const refresh = new GatewayRefresh();
+  const stored = await StoredOffer.of(settings, options.coding);
+  const offer = await stored.read();
+  const refresh = new GatewayRefresh(stored, warn);
   const { request: onTools } = refresh;
   const ignored: string[] = [];
+  const servers = new GatewayServers(() =>
+    openServers(settings, {
+      environment: process.env,
+      waitMs: 0,
+      startsLater: true,
+      warn,
+      onIgnored: (reason) => void ignored.push(reason),
+      onTools,
+    }),
+  );
   // The servers start while the harness is opened and the client is answered.
-  const starting = openServers(settings, {
-    environment: process.env,
-    waitMs: 0,
-    startsLater: true,
-    warn,
-    onIgnored: (reason) => void ignored.push(reason),
-    onTools,
-  });
-  starting.catch(() => {});
+  if (offer === undefined) servers.open().catch(() => {});
   const engines = gatewayEngines();
   const onInternalError = (detail: string) => warn(internalNotice(detail));
   const parts = {
     ...options,
-    servers: starting,
+    servers,
+    offer,
     ignored,
     audit: audit.append,
     refresh,
@@ -81,16 +82,18 @@ async function openGatewayWith(
   };
   const { gateway, harness } = await makeGateway(settings, parts);
   const close = async () => {
-    refresh.stop();
+    await refresh.stop();
     await harness.close();
-    await (await starting)?.close();
+    await servers.close();
     audit.close();
   };
   return { gateway, close };
 }
 
 export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
-  readonly servers: Promise<McpServers | undefined>;
+  readonly servers: GatewayServers;
+  /** The texts that the gateway shows until tools are first needed. Default: the servers are opened first. */
+  readonly offer?: GatewayOffer | undefined;
   readonly refresh: GatewayRefresh;
   /** The reasons why configured servers are not used. */
   readonly ignored?: readonly string[] | undefined;
@@ -104,9 +107,8 @@ export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'e
 /** Creates a gateway for opened servers. Its scripts are stored with those of the other commands. */
 export async function makeGateway(
   settings: Settings,
-  { servers: starting, refresh, ignored = [], coding, followsRoots, warn, ...parts }: GatewayParts,
+  { servers, offer, refresh, ignored = [], coding, followsRoots, warn, ...parts }: GatewayParts,
 ): Promise<{ gateway: Gateway; harness: Harness }> {
-  const waitsUntil = performance.now() + SERVERS_WAIT_MS;
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
   const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
@@ -123,8 +125,8 @@ export async function makeGateway(
   const own = { ...parts, approvals, kept, coding, scripts } as const;
   const { harness, attachable, tools, suggestRules } = await openHarness({ ...settings, limits }, own);
   rules.know(tools, suggestRules);
-  const servers = await starting;
-  servers?.attach(attachable);
+  servers.attachTo(attachable);
+  if (offer === undefined) await servers.open();
   const folders = new ClientFolders(harness, settings, { warn, onTools: refresh.request });
   const gateway = createGateway({
     harness,
@@ -133,12 +135,16 @@ export async function makeGateway(
       const [rule] = rules.suggest(call);
       return rule && { covers: `${rule.covers} in this folder`, add: () => rules.remember(rule) };
     },
-    notices: (options) => [...ignored, ...(servers?.notices(options) ?? [])],
-    ready: async () => servers?.ready(Math.max(0, waitsUntil - performance.now())),
-    loadImage: await imageLoader(settings.cwd, servers),
+    notices: (options) => [...ignored, ...(servers.opened?.notices(options) ?? [])],
+    ready: async () => {
+      await servers.ready();
+      refresh.follow(gateway, servers);
+    },
+    offer,
+    loadImage: await imageLoader(settings.cwd, () => servers.opened),
     ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),
   });
-  refresh.follow(gateway);
+  if (offer === undefined) refresh.follow(gateway, servers);
   return { gateway, harness };
 }
 

@@ -167,7 +167,7 @@ async function openAgents(settings: Settings, parts: Parts, hasWorkspace: boolea
     demo,
     servers,
     rules,
-    loadImage: await imageLoader(settings.cwd, servers),
+    loadImage: await imageLoader(settings.cwd, () => servers),
     warn,
   });
   return {

@@ -4,7 +4,8 @@ import type { McpEndpoint } from '@toolscript/server';
 import type { Settings } from '../configuration/settings.js';
 import { emptyFolder } from '../configuration/workspace-folder.js';
 import { GatewayRefresh } from '../mcp/gateway-refresh.js';
-import { makeGateway, SERVERS_WAIT_MS, type GatewayParts } from '../mcp/open-gateway.js';
+import { GatewayServers, SERVERS_WAIT_MS } from '../mcp/gateway-servers.js';
+import { makeGateway, type GatewayParts } from '../mcp/open-gateway.js';
 import { openServers } from '../mcp/open-servers.js';
 import { gatewayEndpoint } from '../mcp/serve-gateway.js';
 
@@ -31,7 +32,7 @@ export class ServedServers {
    */
   static async open(own: Settings, hasWorkspace: boolean, warn: (message: string) => void): Promise<ServedServers> {
     const settings = { ...own, expose: {}, cwd: hasWorkspace ? own.cwd : await emptyFolder(process.env) };
-    const refresh = new GatewayRefresh();
+    const refresh = new GatewayRefresh(undefined, warn);
     const { request: onTools } = refresh;
     const servers = await openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
     return new ServedServers(servers, { settings, refresh, warn });
@@ -41,7 +42,7 @@ export class ServedServers {
   async endpoint(parts: Pick<GatewayParts, 'audit' | 'engines' | 'onInternalError'>): Promise<McpEndpoint> {
     const { gateway, harness } = await makeGateway(this.#settings, {
       ...parts,
-      servers: Promise.resolve(this.servers),
+      servers: new GatewayServers(async () => this.servers),
       refresh: this.#refresh,
       coding: false,
       followsRoots: false,
@@ -52,7 +53,7 @@ export class ServedServers {
   }
 
   async close(): Promise<void> {
-    this.#refresh.stop();
+    await this.#refresh.stop();
     await this.#harness?.close();
     await this.servers?.close();
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -314,24 +314,41 @@ describe('the gateway', () => {
     expect(textOf(failed)).toContain('The MCP server "silent" is still connecting');
   });
 
-  it('describes the tools of its last start at once, and starts no server until a tool is needed', async () => {
+  it('describes the tools of its last start at once, reads no list and starts no server until a tool is needed', async () => {
     const place = placeWithMail();
     const session = async () => {
       const client = new OlderClient({ name: 'older', version: '1.0.0' });
       await client.connect(new OlderStdio(command(place)) as never);
       onTestFinished(() => client.close());
-      return client as ToolClient;
+      return client;
     };
     const first = await session();
     await first.callTool({ name: 'describe_tools', arguments: { names: ['mcp.mail.send'] } });
     await first.close();
     await expect.poll(() => place.mailIsRunning).toBe(false);
     rmSync(join(place.mailFolder, 'pid'));
+    // Without its list, a server starts at once.
+    rmSync(place.kept('mcp-catalogue'), { recursive: true });
     const second = await session();
-    expect(await descriptionFor(second)).toContain('send(args: { to: string })');
+    expect(await descriptionFor(second as ToolClient)).toContain('send(args: { to: string })');
+    const { resources } = await second.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain('toolscript://declarations/mcp.mail');
     expect(place.mailWasStarted).toBe(false);
-    expect((await run(second, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
+    expect((await run(second as ToolClient, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
     expect(place.mailWasStarted).toBe(true);
+    await second.close();
+    place.useServers({ other: place.mail() });
+    expect(await descriptionFor((await session()) as ToolClient)).not.toContain('mail');
+  });
+
+  it('works without what it showed last, if the file of that is damaged', async () => {
+    const place = placeWithMail();
+    expect((await place.run(['mcp', 'test'])).status).toBe(0);
+    writeFileSync(place.kept('mcp-offers.json'), '{');
+    const client = await CLIENTS[0]![1](place);
+    onTestFinished(() => client.close());
+    expect(await descriptionFor(client)).toContain('send(args: { to: string })');
+    expect((await run(client, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
   });
 
   it('keeps a value of some megabytes, which a client reads in parts', async () => {

@@ -23,7 +23,7 @@ import type { ScriptCarrier } from '../prompt/instructions.js';
 import type { AnswerText } from '../answer/index.js';
 import type { Decisions } from '../run/resumption.js';
 import type { RevertResult, RevertibleCall } from '../run/reverts.js';
-import type { ToolCatalog } from '../tools/index.js';
+import type { ToolCatalog, WhyMissing } from '../tools/index.js';
 
 /** Options of `harness.asTool`; they apply to each script of the tool. */
 export interface AsToolOptions extends RunOptions {
@@ -244,6 +244,11 @@ export interface HarnessTools {
    * tool takes the position of that tool.
    */
   replace(names: readonly string[], tools: readonly Tool[]): void;
+  /**
+   * Adds a function that says why a tool may be missing, for a tool that comes later or waits for a user. Models read
+   * its answer in place of the names of similar tools. Returns a function that removes it.
+   */
+  explain(whyMissing: WhyMissing): () => void;
 }
 
 /** Runs the scripts that a model writes, with the given tools. */

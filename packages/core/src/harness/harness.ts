@@ -132,6 +132,7 @@ class ToolscriptHarness implements Harness {
     this.tools = liveTools({
       all: () => this.#services.registry.tools,
       exposed: () => this.#services.tools,
+      explanations: this.#services.explanations,
       set: (tools) => {
         this.assertOpen();
         this.#services = withTools(options, this.#services, tools);

@@ -30,8 +30,10 @@ import {
   createRegistry,
   declarationsFor,
   GUEST_DECLARATIONS,
+  mayBeExposed,
   resolveExposure,
   toolSignature,
+  type WhyMissing,
 } from '../tools/index.js';
 import { createObservedShapes, isObjectResult, judgeKnown } from '../schema/index.js';
 import { didYouMean } from '../text/nearest-names.js';
@@ -47,6 +49,7 @@ export function openServices(options: HarnessOptions, closed: AbortSignal): Harn
   const shared = {
     checkPool: options.typecheck === 'off' ? undefined : new LazyCheckPool(uncheckedNotice(notice)),
     observed: createObservedShapes(),
+    explanations: new Set<WhyMissing>(),
   };
   const tools = openTools(options, shared, options.tools);
   readPolicy(options.approvals);
@@ -79,7 +82,7 @@ export function withTools(options: HarnessOptions, services: HarnessServices, to
 /** `absent`: the treatment of a name in `expose` that no tool has. */
 function openTools(
   options: HarnessOptions,
-  shared: Pick<HarnessServices, 'checkPool' | 'observed'>,
+  shared: Pick<HarnessServices, 'checkPool' | 'observed' | 'explanations'>,
   given: readonly Tool[],
   absent: 'refuse' | 'skip' = 'refuse',
 ): ToolServices {
@@ -87,6 +90,14 @@ function openTools(
   const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never, { absent });
   const tools = Object.freeze(registry.tools.filter(({ name }) => exposed.has(name)));
   const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
+  const whyMissing: WhyMissing = (name) => {
+    if (!mayBeExposed(name, options.expose)) return undefined;
+    for (const explain of shared.explanations) {
+      const reason = explain(name);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  };
   return {
     registry,
     exposed,
@@ -94,9 +105,10 @@ function openTools(
     toolNames,
     namedTools: new NamedTools(tools),
     guardsArguments: tools.some(({ flow }) => flow !== undefined),
-    checker: openChecker(options, shared.checkPool, { registry, tools, toolNames }),
+    checker: openChecker(options, shared.checkPool, { registry, tools, toolNames, whyMissing }),
     contexts: new ContextWriter(),
-    catalog: createCatalog(tools, shared.observed),
+    catalog: createCatalog(tools, shared.observed, whyMissing),
+    whyMissing,
   };
 }
 
@@ -168,7 +180,7 @@ function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefine
 function openChecker(
   options: HarnessOptions,
   pool: LazyCheckPool | undefined,
-  { registry, tools, toolNames }: Pick<ToolServices, 'registry' | 'tools' | 'toolNames'>,
+  { registry, tools, toolNames, whyMissing }: Pick<ToolServices, 'registry' | 'tools' | 'toolNames' | 'whyMissing'>,
 ): LazyChecker | undefined {
   const { typecheck: mode = 'error' } = options;
   if (mode === 'off' || pool === undefined) return undefined;
@@ -181,6 +193,7 @@ function openChecker(
     mode,
     declarations: scriptDeclarations(tools, options),
     toolNames,
+    whyMissing,
     findSignature: (name: string, observed: string | undefined) => {
       const tool = exposedTool(name);
       return tool === undefined ? undefined : toolSignature(tool, observed);
@@ -301,6 +314,7 @@ export interface ToolHolder {
   exposed(): readonly Tool[];
   /** Replaces all tools. Throws if the tools are incompatible, and then changes nothing. */
   set(tools: readonly Tool[]): void;
+  readonly explanations: Set<WhyMissing>;
 }
 
 export function liveTools(holder: ToolHolder): HarnessTools {
@@ -314,6 +328,15 @@ export function liveTools(holder: ToolHolder): HarnessTools {
       add: (tools: readonly Tool[]) => change('add', [], tools),
       remove: (names: readonly string[]) => change('remove', names, []),
       replace: (names: readonly string[], tools: readonly Tool[]) => change('replace', names, tools),
+      explain: (whyMissing: WhyMissing) => {
+        if (typeof whyMissing !== 'function')
+          throw new ToolscriptUsageError('ARGUMENT_INVALID', {
+            method: 'harness.tools.explain',
+            expected: 'a function',
+          });
+        holder.explanations.add(whyMissing);
+        return () => void holder.explanations.delete(whyMissing);
+      },
     }),
   );
 }

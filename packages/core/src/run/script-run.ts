@@ -19,6 +19,7 @@ import type { DetachedTasks } from './detached-tasks.js';
 import type { RunningScripts } from './running-scripts.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import type { NamedTools } from './named-tools.js';
+import type { WhyMissing } from '../tools/index.js';
 import type { Programs } from './programs/programs.js';
 import { checkSavedScript } from './saved-scripts.js';
 
@@ -26,7 +27,8 @@ import { checkSavedScript } from './saved-scripts.js';
  * The tools of a harness at one moment, and the data derived from them. The object is immutable: a change of the tools
  * creates a new object.
  */
-export interface ToolServices extends Pick<FacadeServices, 'registry' | 'exposed'>, Pick<SessionServices, 'catalog'> {
+export interface ToolServices
+  extends Pick<FacadeServices, 'registry' | 'exposed' | 'whyMissing'>, Pick<SessionServices, 'catalog'> {
   /** The exposed tools. */
   readonly tools: readonly Tool[];
   readonly toolNames: readonly string[];
@@ -56,6 +58,8 @@ export interface HarnessServices extends DurabilityServices, ToolServices, Sessi
   programs: Programs;
   /** Whether each script can use the variables of earlier ones. */
   isOneProgram: boolean;
+  /** The functions that say why a tool may be missing. */
+  readonly explanations: Set<WhyMissing>;
   /** The scripts that callers may wait for by their ids. */
   running: RunningScripts;
   /** Aborts when the harness is closed. */

@@ -55,15 +55,25 @@ const MIN_PREFIX = 3;
 /** Maximum number of tokens that one query word matches as a prefix. */
 const MAX_PREFIX_TOKENS = 64;
 
+/**
+ * Returns the reason why a tool may be missing, such as that its server still connects, as sentences; undefined if there
+ * is none. `name`: the tool or its namespace, as a script writes it after `tools.`.
+ */
+export type WhyMissing = (name: string) => string | undefined;
+
 /** `observed`: the shapes of results that `describe` shows for tools without an output schema. */
-export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
+export function createCatalog(
+  tools: readonly Tool[],
+  observed?: ObservedShapes,
+  whyMissing: WhyMissing = () => undefined,
+): ToolCatalog {
   let made: TokenCatalog | undefined;
-  // Created on demand: most scripts never search, and indexing many tools takes time.
+  // Created on demand: most scripts never ask it.
   const catalog = () => (made ??= new TokenCatalog(tools, observed));
   const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),
     describe: (name) => catalog().describe(name, principal),
-    explainMissing: (name, search) => catalog().explainMissing(name, search),
+    explainMissing: (name, search) => whyMissing(name) ?? catalog().explainMissing(name, search),
     list: (namespace) => catalog().list(namespace),
     forPrincipal,
   });
@@ -74,9 +84,8 @@ class TokenCatalog {
   readonly #tools: readonly Tool[];
   readonly #summaries: readonly ToolSummary[];
   readonly #byName = new Map<string, number>();
-  /** The weight of each token in each tool: token → tool index → weight. */
-  readonly #postings = new Map<string, Map<number, number>>();
-  readonly #sortedTokens: readonly string[];
+  /** Made for the first search: indexing many tools takes time. */
+  #tokens: TokenIndex | undefined;
   readonly #observedShapes: ObservedShapes | undefined;
 
   constructor(tools: readonly Tool[], observed: ObservedShapes | undefined) {
@@ -86,14 +95,14 @@ class TokenCatalog {
       name: identifierName(tool.name),
       description: firstSentence(tool.description),
     }));
-    for (const [index, tool] of this.#tools.entries()) this.#index(index, tool);
-    this.#sortedTokens = [...this.#postings.keys()].toSorted();
+    for (const [index, tool] of this.#tools.entries()) this.#addNames(index, tool);
   }
 
   search(query: string, options: { limit?: number | undefined } = {}): ToolSummary[] {
     const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(options.limit ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
     const words = queryWords(query.slice(0, MAX_QUERY_LENGTH)).slice(0, MAX_QUERY_WORDS);
-    const scores = this.#scores(new Set(words));
+    this.#tokens ??= new TokenIndex(this.#tools);
+    const scores = this.#tokens.scores(new Set(words));
     const exact = this.#byName.get(query.trim());
     if (exact !== undefined) scores.set(exact, Infinity);
     return [...scores]
@@ -122,7 +131,7 @@ class TokenCatalog {
     return this.#summaries.filter((summary) => summary.name.startsWith(prefix));
   }
 
-  #index(index: number, tool: Tool): void {
+  #addNames(index: number, tool: Tool): void {
     for (const name of writtenNames(tool.name)) {
       const other = this.#byName.get(name);
       if (other !== undefined && other !== index)
@@ -133,6 +142,38 @@ class TokenCatalog {
         });
       this.#byName.set(name, index);
     }
+  }
+}
+
+/** Which words occur in which tools. */
+class TokenIndex {
+  readonly #tools: readonly Tool[];
+  /** The weight of each token in each tool: token → tool index → weight. */
+  readonly #postings = new Map<string, Map<number, number>>();
+  readonly #sortedTokens: readonly string[];
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = tools;
+    for (const [index, tool] of tools.entries()) this.#index(index, tool);
+    this.#sortedTokens = [...this.#postings.keys()].toSorted();
+  }
+
+  /** The score of each tool that matches a word: the sum over the words, times the number of words that match. */
+  scores(words: Iterable<string>): Map<number, number> {
+    const sums = new Map<number, { score: number; words: number }>();
+    for (const word of words)
+      for (const [index, score] of this.#wordScores(word)) {
+        const sum = sums.get(index);
+        if (sum === undefined) sums.set(index, { score, words: 1 });
+        else {
+          sum.score += score;
+          sum.words++;
+        }
+      }
+    return new Map([...sums].map(([index, sum]) => [index, sum.score * sum.words]));
+  }
+
+  #index(index: number, tool: Tool): void {
     const weights = new Map<string, number>();
     const weigh = (text: string, weight: number): void => {
       for (const word of searchWords(text)) weights.set(word, Math.max(weights.get(word) ?? 0, weight));
@@ -150,21 +191,6 @@ class TokenCatalog {
       this.#postings.set(token, postings);
     }
     postings.set(index, weight);
-  }
-
-  /** The score of each tool that matches a word: the sum over the words, times the number of words that match. */
-  #scores(words: Iterable<string>): Map<number, number> {
-    const sums = new Map<number, { score: number; words: number }>();
-    for (const word of words)
-      for (const [index, score] of this.#wordScores(word)) {
-        const sum = sums.get(index);
-        if (sum === undefined) sums.set(index, { score, words: 1 });
-        else {
-          sum.score += score;
-          sum.words++;
-        }
-      }
-    return new Map([...sums].map(([index, sum]) => [index, sum.score * sum.words]));
   }
 
   /** The scores of the tools for one word. A word is as rare as all that matches it together. */

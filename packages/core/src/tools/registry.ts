@@ -137,6 +137,13 @@ export function resolveExposure(
   return chosen;
 }
 
+/** Whether scripts may use a tool of this name, or of this namespace, if the tool existed. */
+export function mayBeExposed(name: string, { tools, pack, ...switches }: Exposure = {}): boolean {
+  if (isSwitchedOff(name, switches)) return false;
+  const isPart = (part: string, whole: string) => part === whole || part.startsWith(`${whole}.`);
+  return tools === undefined || pack !== undefined || tools.some((one) => isPart(name, one) || isPart(one, name));
+}
+
 function isSwitchedOff(name: string, exposure: Exposure): boolean {
   if (isOfMcp(name)) return exposure.mcp !== true;
   return name === 'http' && exposure.http !== true;

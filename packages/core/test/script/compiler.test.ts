@@ -199,6 +199,7 @@ describe('the type checker’s place', () => {
       const typeChecker = createTypeChecker({
         pool: { check: async () => answer, warm: async () => {} } as unknown as CheckPool,
         key: answer.type,
+        whyMissing: () => undefined,
         mode: 'error',
         declarations: '',
         toolNames: ['read'],

@@ -45,6 +45,8 @@ function outcomeOf(changes: Partial<OutcomeParts> = {}, progress = 0) {
     pendingTimers: [],
     valueWarning: undefined,
     rejectionCode: () => undefined,
+    whyMissing: () => undefined,
+    toolNames: [],
     builtinCalls: () => 0,
     unwritten: undefined,
     output,

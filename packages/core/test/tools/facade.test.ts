@@ -82,6 +82,7 @@ function setUp(setup: Setup = {}) {
   const context = contextWith({ app: { host: true }, principal: 'ann', approvals, limits, sink });
   const facade = createFacade({
     services: {
+      whyMissing: () => undefined,
       registry: createRegistry(tools),
       exposed: new Set(setup.exposed ?? tools.map((tool) => tool.name)),
     },
@@ -995,7 +996,7 @@ describe('an approval', () => {
     const tool = toolReturning(run, { approval: 'always' });
     const honest = createGate(contextWith({ approvals: 'auto' }));
     const facade = createFacade({
-      services: { registry: createRegistry([tool]), exposed: new Set(['probe']) },
+      services: { registry: createRegistry([tool]), exposed: new Set(['probe']), whyMissing: () => undefined },
       context: contextWith(),
       gate: {
         ...honest,
@@ -1041,7 +1042,7 @@ describe('a structured call', () => {
     let key = '';
     const tool = toolReturning((_input, context) => void (key = context.idempotencyKey));
     const facade = createFacade({
-      services: { registry: createRegistry([tool]), exposed: new Set(['probe']) },
+      services: { registry: createRegistry([tool]), exposed: new Set(['probe']), whyMissing: () => undefined },
       context: contextWith(),
       gate: createGate(contextWith({ approvals: 'auto' })),
       scriptId: undefined,

@@ -268,7 +268,7 @@ const MAX_LARGE_RESULT_MS = 2 * MAX_STALL_MS;
 describe('a script’s calls', () => {
   function facadeOf(probe: DefinedTool, maxToolCalls: number) {
     return createFacade({
-      services: { registry: createRegistry([probe]), exposed: new Set([probe.name]) },
+      services: { registry: createRegistry([probe]), exposed: new Set([probe.name]), whyMissing: () => undefined },
       context: contextWith({ principal: 'ann', limits: { maxToolCalls } }),
       gate: createGate(contextWith()),
       scriptId: 'scr_1',

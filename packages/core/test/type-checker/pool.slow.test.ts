@@ -138,6 +138,7 @@ describe('a whole checker', () => {
       mode: 'error',
       ...TOOLS,
       toolNames: [],
+      whyMissing: () => undefined,
       findSignature: () => undefined,
       judgeArgument: () => undefined,
       isObject: () => false,

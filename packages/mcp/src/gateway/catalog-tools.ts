@@ -43,7 +43,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       const described = names.map((name) => catalog().describe(name));
       const texts = names.map((name, index) => described[index] ?? catalog().explainMissing(name, 'search_tools'));
       const missing = described.includes(undefined) ? (services.notices?.({ nothingFound: true }) ?? []) : [];
-      return withUnanswered(services, ctx, textResult([...texts, ...missing].join('\n')));
+      return withUnanswered(services, ctx, textResult([...new Set([...texts, ...missing])].join('\n')));
     },
   );
 }

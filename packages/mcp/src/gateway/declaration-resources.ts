@@ -4,15 +4,10 @@ import type { GatewayServices } from './services.js';
 const SCHEME = 'toolscript:';
 
 /** Registers the declarations of each namespace, and the last scripts, as resources. */
-export function registerResources(server: McpServer, { harness, past }: GatewayServices): void {
+export function registerResources(server: McpServer, { harness, past, offered, ready }: GatewayServices): void {
   const template = new ResourceTemplate(`${SCHEME}//declarations/{namespace}`, {
     list: () => ({
-      resources: toolNamespaces(
-        harness
-          .catalog()
-          .list()
-          .map(({ name }) => name),
-      ).map((namespace) => ({
+      resources: offered().namespaces.map((namespace) => ({
         uri: `${SCHEME}//declarations/${namespace}`,
         name: `declarations of ${namespace}`,
         mimeType: 'text/plain',
@@ -20,9 +15,12 @@ export function registerResources(server: McpServer, { harness, past }: GatewayS
     }),
   });
   const description = 'TypeScript declarations of the tools of one namespace';
-  server.registerResource('declarations', template, { description, mimeType: 'text/plain' }, (uri, { namespace }) => ({
-    contents: [{ uri: uri.href, mimeType: 'text/plain', text: declarations(harness, String(namespace), uri) }],
-  }));
+  const kind = { description, mimeType: 'text/plain' };
+  server.registerResource('declarations', template, kind, async (uri, { namespace }) => {
+    await ready?.();
+    const text = declarations(harness, String(namespace), uri);
+    return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
+  });
   const about = { description: 'The last scripts and their results', mimeType: 'application/json' };
   server.registerResource('scripts', `${SCHEME}//scripts`, about, (uri) => ({
     contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(past.list(), undefined, 2) }],
@@ -36,9 +34,4 @@ function declarations(harness: GatewayServices['harness'], namespace: string, ur
     namespace === 'tools' ? catalog.list().filter(({ name }) => !name.includes('.')) : catalog.list(namespace);
   if (inside.length === 0) throw new ResourceNotFoundError(uri.href);
   return inside.map(({ name }) => catalog.describe(name)).join('\n');
-}
-
-/** The namespaces of the tools. `tools` contains the tools without a namespace. */
-function toolNamespaces(names: readonly string[]): string[] {
-  return [...new Set(names.map((name) => (name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : 'tools')))];
 }

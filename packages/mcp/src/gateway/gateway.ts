@@ -13,7 +13,7 @@ import { callerIn, LOCAL_CALLER, requestOptions, type GatewayCaller } from './ca
 import { registerCatalogTools } from './catalog-tools.js';
 import { followRoots } from './client-roots.js';
 import { registerResources } from './declaration-resources.js';
-import { connectInstructions, scriptDescription } from './descriptions.js';
+import { currentOffer, type GatewayOffer } from './descriptions.js';
 import { HttpSessions, type LastingServer, type OnSession } from './http-sessions.js';
 import { PastScripts } from './past-scripts.js';
 import { TASK_CAPABILITIES } from './script-tasks.js';
@@ -31,8 +31,11 @@ export interface Gateway {
   serveStdio(): { close(): Promise<void> };
   /** Serves clients over Streamable HTTP. The caller must check the token, Host and Origin of each request first. */
   serveHttp(): GatewayHttp;
-  /** Shows the current tools to clients, and notifies connected ones if the list has changed. */
-  refresh(): void;
+  /**
+   * Shows the current tools to clients, and notifies connected ones if the list has changed. Returns what clients are
+   * shown from now on.
+   */
+  refresh(): GatewayOffer;
 }
 
 export interface GatewayHttp {
@@ -74,25 +77,21 @@ class HarnessGateway {
   readonly #pasts = new Map<string | undefined, PastScripts>();
   /** These listeners are called with each new description of `run_script`. */
   readonly #listeners = new Set<(instructions: string) => void>();
-  #instructions: string;
-  /** The instructions that a client receives when it connects. */
-  #connectInstructions: string;
+  #offer: GatewayOffer;
 
   constructor(options: GatewayOptions) {
     const { stateKey = randomBytes(32) } = options;
     this.#options = options;
     this.#state = createRequestStateCodec<PendingState>({ key: stateKey, ttlSeconds: STATE_LIFE_SECONDS });
-    this.#instructions = scriptDescription(options.harness, this.#isComplete());
-    this.#connectInstructions = connectInstructions(options.harness, this.#isComplete());
+    this.#offer = options.offer ?? currentOffer(options.harness, this.#isComplete());
   }
 
-  refresh(): void {
-    const { harness } = this.#options;
-    this.#connectInstructions = connectInstructions(harness, this.#isComplete());
-    const now = scriptDescription(harness, this.#isComplete());
-    if (now === this.#instructions) return;
-    this.#instructions = now;
-    for (const listener of this.#listeners) listener(now);
+  refresh(): GatewayOffer {
+    const before = this.#offer;
+    this.#offer = currentOffer(this.#options.harness, this.#isComplete());
+    const { description } = this.#offer;
+    if (description !== before.description) for (const listener of this.#listeners) listener(description);
+    return this.#offer;
   }
 
   /** Whether no tools are missing. */
@@ -107,7 +106,7 @@ class HarnessGateway {
     const verify: RequestStateCodec<PendingState>['verify'] = (sealed, ctx) => this.#state.verify(sealed, ctx);
     const made = new TaskServer(serverInfo, {
       requestState: { verify },
-      instructions: this.#connectInstructions,
+      instructions: this.#offer.instructions,
       capabilities: services.mayRun ? TASK_CAPABILITIES : {},
     });
     const runScript = services.mayRun ? registerScriptTools(made, services) : undefined;
@@ -155,7 +154,7 @@ class HarnessGateway {
       ...(principal === undefined ? {} : { principal }),
       state: this.#state,
       past,
-      instructions: this.#instructions,
+      offered: () => this.#offer,
     };
   }
 }

@@ -28,12 +28,12 @@ export async function outcomeResult(
   );
   const maxLength = tokenBudget * BYTES_PER_TOKEN;
   const value = valueText(outcome);
+  const report = content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
   const notes = [
     ...restOfValue(outcome, value, maxLength),
-    ...missingTools(services, outcome),
+    ...missingTools(services, outcome).filter((notice) => !report.includes(notice)),
     ...(next ? [next] : []),
   ];
-  const report = content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
   const hasImages = content.some(({ type }) => type === 'image');
   return {
     content: notes.length === 0 ? content : [...content, { type: 'text', text: notes.join('\n') }],

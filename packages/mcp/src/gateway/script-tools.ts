@@ -55,7 +55,7 @@ export function registerScriptTools(server: TaskServer, services: GatewayService
     'run_script',
     {
       _meta: SHOWN_WHOLE,
-      description: services.instructions,
+      description: services.offered().description,
       inputSchema: runInput(services),
     },
     async ({ code, session }, ctx) => {

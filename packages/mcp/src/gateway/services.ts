@@ -2,6 +2,7 @@ import type { RequestStateCodec } from '@modelcontextprotocol/server';
 import type { ApprovalRequest, Harness, ImagePart } from '@toolscript/core';
 import type { NoticeOptions } from '../servers/options.js';
 import type { GatewayCaller } from './caller.js';
+import type { GatewayOffer } from './descriptions.js';
 import type { PastScripts } from './past-scripts.js';
 import type { SuggestedRule } from './suggested-rule.js';
 
@@ -48,6 +49,11 @@ export interface GatewayOptions {
    * the gateway itself can be served before its tools are complete.
    */
   readonly ready?: (() => Promise<void>) | undefined;
+  /**
+   * The texts that clients are shown until the first `refresh`: the result of `refresh` of an earlier gateway of the same tools.
+   * With it, `ready` may add the tools to the harness. Default: made from the tools of the harness.
+   */
+  readonly offer?: GatewayOffer | undefined;
   /** Loads the bytes of images that tools return without data, for example with `McpServers.loadImage`. */
   readonly loadImage?: ((image: ImagePart) => Promise<{ bytes: Uint8Array }>) | undefined;
   /**
@@ -77,8 +83,8 @@ export interface PendingState {
 export interface GatewayServices extends GatewayOptions, Pick<GatewayCaller, 'mayRun' | 'mayDecide' | 'mayRemember'> {
   readonly state: RequestStateCodec<PendingState>;
   readonly past: PastScripts;
-  /** The description of `run_script`: clients cache it. */
-  readonly instructions: string;
+  /** Returns what clients are shown. */
+  readonly offered: () => GatewayOffer;
 }
 
 /** Claude Code shows its model only the names of a server's tools, unless each tool asks to be shown whole. */

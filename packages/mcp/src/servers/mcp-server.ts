@@ -53,9 +53,12 @@ export class McpServer {
   #untrustedTools: readonly UntrustedTool[] = [];
   #hasResources = false;
   #storing: Promise<void> | undefined;
+  /** The newest list, once its tools are published. */
+  #taken: Promise<void> = Promise.resolve();
   #madeTools: Awaited<ReturnType<typeof serverTools>> = { tools: [], skipped: [], notes: [] };
-  /** The definitions of the newest publication. */
-  #publishing: readonly ToolDefinition[] = [];
+  /** The number of publications, and the newest that is complete. */
+  #publications = 0;
+  #published = 0;
 
   constructor(config: ServerConfig, options: McpServerOptions) {
     this.name = config.name;
@@ -143,7 +146,13 @@ export class McpServer {
     this.#options.emit({ type: 'log', server: this.name, level: 'warning', text });
   }
 
-  async #take({ items, incomplete, skipped: unread = [], notes = [], hasResources }: ListedTools): Promise<void> {
+  /** Takes one list after the other, so that the newest one stays. */
+  #take(listed: ListedTools): Promise<void> {
+    this.#taken = this.#taken.catch(() => {}).then(() => this.#read(listed));
+    return this.#taken;
+  }
+
+  async #read({ items, incomplete, skipped: unread = [], notes = [], hasResources }: ListedTools): Promise<void> {
     await this.#shapes.load();
     const { tools, skipped } = await readDefinitions(items);
     this.#hasResources ||= hasResources === true;
@@ -163,7 +172,7 @@ export class McpServer {
   }
 
   async #publish(trusted: readonly ToolDefinition[], untrusted: readonly UntrustedTool[]): Promise<void> {
-    this.#publishing = trusted;
+    const number = (this.#publications += 1);
     const made = await serverTools(trusted, {
       config: this.#config,
       namespace: this.#options.namespace,
@@ -172,8 +181,9 @@ export class McpServer {
       shapes: (definition) => this.#shapes.of(definition),
       flow: this.#options.flow,
     });
-    // A newer publication has begun meanwhile.
-    if (this.#publishing !== trusted) return;
+    // A newer publication is complete already.
+    if (number < this.#published) return;
+    this.#published = number;
     this.#untrustedTools = untrusted;
     this.#madeTools = made;
     const { emit, onTools } = this.#options;

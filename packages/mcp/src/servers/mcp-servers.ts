@@ -11,7 +11,7 @@ import { memoryTrustStore } from '../trust/trust-store.js';
 import type { UntrustedTool } from '../trust/review.js';
 import { McpServer } from './mcp-server.js';
 import type { McpEvent, McpOptions, McpServerStatus, NoticeOptions } from './options.js';
-import { serverNotices } from './server-notices.js';
+import { serverNotices, whyMissing } from './server-notices.js';
 
 /** A harness whose tools can change. */
 export type AttachableHarness = Pick<Harness, 'tools'>;
@@ -19,8 +19,8 @@ export type AttachableHarness = Pick<Harness, 'tools'>;
 /** The MCP servers of a configuration. */
 export interface McpServers {
   /**
-   * Adds the tools of all servers to a harness, and updates them after every change. Returns a function that removes
-   * the tools. Several harnesses may be attached.
+   * Adds the tools of all servers to a harness, and updates them after every change. Models read why a tool is missing,
+   * as with `notices`. Returns a function that removes the tools. Several harnesses may be attached.
    */
   attach(harness: AttachableHarness): () => void;
   /** One entry for each server that the configuration names and does not disable. */
@@ -143,7 +143,7 @@ class ConnectedServers implements McpServers {
   }
 
   attach(harness: AttachableHarness): () => void {
-    const attachment = new Attachment(harness);
+    const attachment = new Attachment(harness, (name) => whyMissing(name, this.status(), this.#options.howToTrust));
     attachment.update(this.#tools());
     this.#attachments.add(attachment);
     return () => {
@@ -287,10 +287,12 @@ function failedServerStatus({ name, problem }: FailedConfig): McpServerStatus {
 /** The tools that one harness received. */
 class Attachment {
   readonly #harness: AttachableHarness;
+  readonly #removeExplanation: () => void;
   #givenTools: readonly Tool[] = [];
 
-  constructor(harness: AttachableHarness) {
+  constructor(harness: AttachableHarness, explain: (name: string) => string | undefined) {
     this.#harness = harness;
+    this.#removeExplanation = harness.tools.explain(explain);
   }
 
   /** Replaces the tools. Does nothing if they are the same. */
@@ -306,6 +308,7 @@ class Attachment {
 
   /** Removes the tools; a closed harness has none. */
   end(): void {
+    this.#removeExplanation();
     try {
       this.update([]);
     } catch {

@@ -1,4 +1,6 @@
+import { identifierName } from '@toolscript/core/internal';
 import { oneLine } from '../connection/readable.js';
+import { scriptNames } from '../tools/script-names.js';
 import type { McpServerStatus } from './options.js';
 
 const MAX_NOTICE_LENGTH = 500;
@@ -23,6 +25,37 @@ export function serverNotices(
     ])
     .flatMap((notice) => (notice === undefined ? [] : [oneLine(notice, MAX_NOTICE_LENGTH)]));
 }
+
+/**
+ * The reason why a tool is missing, for models; undefined if no server may have it later. `name`: the tool, its server's
+ * namespace, or `mcp`, as a script writes it after `tools.`.
+ */
+export function whyMissing(
+  name: string,
+  servers: readonly McpServerStatus[],
+  howToTrust: ((server: string) => string) | undefined,
+): string | undefined {
+  const [root, namespace, ...rest] = name.split('.');
+  if (root !== 'mcp') return undefined;
+  const asked = servers.filter((server) => namespace === undefined || isWritten(server.namespace, namespace));
+  const tool = rest.length === 0 ? undefined : rest.join('.');
+  const reasons = serverNotices(
+    asked.map((server) => aboutTool(server, tool)),
+    howToTrust,
+    true,
+  );
+  return reasons.length === 0 ? undefined : reasons.join(' ');
+}
+
+/** The state of a server, without what is said about its tools other than this one. */
+function aboutTool(server: McpServerStatus, tool: string | undefined): McpServerStatus {
+  if (tool === undefined) return server;
+  const isAsked = ({ name }: { readonly name: string }) => isWritten(scriptNames([name]).get(name)!, tool);
+  return { ...server, untrusted: server.untrusted.filter(isAsked), skipped: server.skipped.filter(isAsked) };
+}
+
+const isWritten = (name: string, written: string) =>
+  name === written || identifierName(name) === identifierName(written);
 
 function stateNotice({ name, state, problem, tools }: McpServerStatus, nothingFound: boolean): string | undefined {
   const isKnown = state === 'connecting' && tools.length > 0 && !nothingFound;

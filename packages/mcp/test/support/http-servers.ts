@@ -29,12 +29,15 @@ export async function listen(answer: (request: IncomingMessage, response: Server
 export class OlderServer {
   readonly tools = new Map<string, (input: Record<string, unknown>) => string | Promise<string>>();
   readonly instances: Server[] = [];
+  /** The number of requests for the list of tools. */
+  lists = 0;
 
   make(): Server {
     const server = new Server({ name: 'older', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
-    server.setRequestHandler(ListToolsRequestSchema, () => ({
-      tools: [...this.tools.keys()].map((name) => ({ name, inputSchema: { type: 'object' as const } })),
-    }));
+    server.setRequestHandler(ListToolsRequestSchema, () => {
+      this.lists += 1;
+      return { tools: [...this.tools.keys()].map((name) => ({ name, inputSchema: { type: 'object' as const } })) };
+    });
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => ({
       content: [{ type: 'text', text: await this.tools.get(params.name)!(params.arguments ?? {}) }],
     }));

@@ -124,9 +124,10 @@ const MAX_SHOWN_NAME = 80;
 
 /**
  * Returns the error of a call to an unknown tool. `names`: the names of the exposed tools. A hidden tool is refused as
- * if it did not exist.
+ * if it did not exist. `reason`: why the tool may be missing.
  */
-export function unknownToolError(name: string, names: readonly string[]): GuestError {
+export function unknownToolError(name: string, names: readonly string[], reason: string | undefined): GuestError {
+  if (reason !== undefined) return guestError('ToolNotFoundError', reason);
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
   return guestError('ToolNotFoundError', `There is no tool "${shown}".${didYouMean(name, names)}`);
 }

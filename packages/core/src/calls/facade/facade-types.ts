@@ -9,6 +9,7 @@ import type { ApprovalGate, GateMemory } from '../../protocol/approval-gate.js';
 import type { ObservedShapes } from '../../schema/observed-shapes.js';
 import type { CallSources } from '../flow/call-sources.js';
 import type { ToolRegistry } from '../../tools/registry.js';
+import type { WhyMissing } from '../../tools/catalog.js';
 
 /**
  * The only access to tools. A call passes these steps: exists → exposed → within budget → arguments valid → approval
@@ -160,6 +161,7 @@ export interface FacadeServices {
   readonly registry: ToolRegistry;
   /** Own names of the tools that may be called. */
   readonly exposed: ReadonlySet<string>;
+  readonly whyMissing: WhyMissing;
   /** Records the shapes of results of tools without an output schema. */
   readonly observed?: ObservedShapes | undefined;
 }

@@ -299,8 +299,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   #notFound(name: string): GuestError {
-    const { registry, exposed } = this.#options.services;
-    return unknownToolError(name, registry.scriptNames(exposed));
+    const { registry, exposed, whyMissing } = this.#options.services;
+    return unknownToolError(name, registry.scriptNames(exposed), whyMissing(name));
   }
 
   /**

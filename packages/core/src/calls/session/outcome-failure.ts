@@ -33,6 +33,10 @@ export interface FailureSources {
   rejectedCall(callIndex: number): RejectedCall | undefined;
   /** The code with which the host rejected a call. */
   readonly rejectionCode: (callIndex: number) => string | undefined;
+  /** Why a tool may be missing; undefined if nothing is known. */
+  readonly whyMissing: (name: string) => string | undefined;
+  /** The names of the tools that the script has. */
+  readonly toolNames: readonly string[];
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** The reason why the journal could not be written, if the failed write ended the script. */
@@ -147,12 +151,17 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
     return withFrame(failure, call.position, script);
   }
   const own = ownCode(error, sources);
+  const reason = own === 'ToolNotFoundError' ? sources.whyMissing(missingNameIn(error.message)) : undefined;
   const message =
-    own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
+    reason ?? (own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message);
   const mapped = thrownPlace(error, script);
   const inSaved =
     mapped.saved && `The error is in line ${mapped.saved.line} of the saved script ${mapped.saved.saved}.`;
-  const hint = hintForMissingName(error.name, error.message) ?? hintForBudget(own, sources) ?? inSaved;
+  const hint =
+    hintForMissingName(error.name, error.message) ??
+    hintForBudget(own, sources) ??
+    hintForNamespace(error, sources) ??
+    inSaved;
   const failure = scriptFailure(
     own ?? 'ScriptRuntimeError',
     message === '' ? 'The script threw a value without a message. Throw an Error with a message.' : message,
@@ -222,6 +231,15 @@ function thrownPlace({ name, message, stack }: GuestThrow, script: CompiledScrip
     text: `    at (script.ts:${meant.line}:${meant.column})`,
   };
 }
+
+/** The reason why `tools.mcp` is undefined, for a script that reads a member of something undefined. */
+function hintForNamespace({ message }: GuestThrow, { script, toolNames, whyMissing }: FailureSources) {
+  const isAbsent = !toolNames.some((name) => name.startsWith('mcp.'));
+  return isAbsent && /undefined/u.test(message) && /\bmcp\b/u.test(script.source) ? whyMissing('mcp') : undefined;
+}
+
+/** The name in the guest's sentence about a tool that it does not have. */
+const missingNameIn = (message: string) => /^There is no tool tools\.(\S+)\. /u.exec(message)?.[1] ?? '';
 
 /** Errors that the guest's bridge creates itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);

@@ -557,6 +557,8 @@ class ScriptSession implements CallListener {
       pendingTimers: this.#pendingTimers,
       valueWarning: this.#valueWarning,
       rejectionCode: (callIndex) => this.#tape.errorCode(callIndex),
+      whyMissing: this.#options.services.whyMissing,
+      toolNames: this.#script.toolNames,
       builtinCalls: () => countBuiltinCalls(this.#tape.stored()),
       unwritten: this.#unwritten,
       output: this.#output,

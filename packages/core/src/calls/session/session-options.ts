@@ -7,7 +7,7 @@ import type {
   SandboxHeap,
   SandboxRuntime,
 } from '../../protocol/index.js';
-import type { ToolCatalog } from '../../tools/index.js';
+import type { ToolCatalog, WhyMissing } from '../../tools/index.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { Facade, FacadeOptions } from '../facade/index.js';
 import type { FollowedScript } from '../flow/followed-script.js';
@@ -22,6 +22,7 @@ import type { SuspendedScript } from './suspended-script.js';
 export interface SessionServices {
   readonly runtime: SandboxRuntime;
   readonly catalog: ToolCatalog;
+  readonly whyMissing: WhyMissing;
   /** Undefined: scripts cannot detach tasks. */
   readonly tasks: { of(principal: string | undefined): ScriptTasks } | undefined;
   /** Finds the images from which a captured script is restored. */

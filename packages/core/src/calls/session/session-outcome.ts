@@ -36,6 +36,9 @@ export interface OutcomeParts {
   readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly rejectionCode: (callIndex: number) => string | undefined;
+  /** Why a tool may be missing. */
+  readonly whyMissing: FailureSources['whyMissing'];
+  readonly toolNames: readonly string[];
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** The reason why the journal could not be written, if the failed write ended the script. */
@@ -126,11 +129,11 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
 }
 
 function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {
-  const { end, script, limits, rejected, rejectionCode, builtinCalls, unwritten } = parts;
+  const { end, rejected } = parts;
   if (end.type === 'returned') return detachedFailure(parts.stillRunning);
   const facts = { elapsedMs: Math.round(parts.metadata.durationMs), ...countCalls(operations) };
   const rejectedCall = (index: number) => rejected?.get(index);
-  return endFailure(end, { script, limits, rejectedCall, rejectionCode, builtinCalls, unwritten, facts });
+  return endFailure(end, { ...parts, rejectedCall, facts });
 }
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {

@@ -76,7 +76,10 @@ export interface ObservedTools {
 export interface TypeCheck extends TypeReport {
   /** Whether TypeScript checked the script. Otherwise a finding, or the refusal, contains the reason. */
   readonly isChecked: boolean;
-  /** Whether the result may be cached: false if no process could run the check, or was free for it. */
+  /**
+   * Whether the result may be cached: false if no process could run the check, or was free for it, and if it says why a
+   * tool is missing now.
+   */
   readonly isFinal: boolean;
   /** The failure of a script whose types could not be checked, although there is a checker. */
   readonly refusal?: ScriptFailure | undefined;
@@ -91,6 +94,8 @@ export interface TypeCheckerOptions {
   /** All declarations that a script can use in addition to the language, in TypeScript. */
   readonly declarations: string;
   readonly toolNames: readonly string[];
+  /** Why a tool or a namespace may be missing; undefined if nothing is known. */
+  readonly whyMissing: (name: string) => string | undefined;
   /** A tool's declaration on one line. `observed`: the type of its results, if it declares none. */
   readonly findSignature: (tool: string, observed?: string) => string | undefined;
   readonly judgeArgument: JudgeArgument;
@@ -106,7 +111,7 @@ const RESULT = `const ${RESULT_NAME}=0 as any as Awaited<ReturnType<typeof __scr
 const NOTHING_KEPT: KeptVariables = { names: [], before: '', after: '' };
 
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
-  const { pool, key, mode, declarations, toolNames, findSignature, judgeArgument, isObject } = options;
+  const { pool, key, mode, declarations, toolNames, whyMissing, findSignature, judgeArgument, isObject } = options;
   const toolSet = { name: key, declarations };
   const choices = choicesIn(declarations);
   let warming: Promise<void> | undefined;
@@ -130,9 +135,15 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     judge(given, source, facts, { before } = NOTHING_KEPT, observedTools) {
       const prefix = BEFORE_TOOLS.length + before.length + SCRIPT_HEAD.length;
       const answer = before === '' ? given : withoutEarlier(given, prefix);
+      let isExplained = false;
       const context = {
         facts,
         toolNames,
+        whyMissing: (name: string) => {
+          const reason = whyMissing(name);
+          isExplained ||= reason !== undefined;
+          return reason;
+        },
         findSignature: (tool: string) => findSignature(tool, observedTools?.results.get(tool)),
         judgeArgument,
         isObject,
@@ -145,7 +156,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
       const { findings, hint } = mode === 'warn' ? softenedReport(report) : report;
       if (answer.type === 'checked') {
         const warnings = observedWarnings(answer.observed ?? [], report, context);
-        return { isChecked: true, isFinal: true, findings: [...findings, ...warnings], hint };
+        return { isChecked: true, isFinal: !isExplained, findings: [...findings, ...warnings], hint };
       }
       const unchecked = { isChecked: false, isFinal: answer.type === 'slow', hint };
       // defence: never-unchecked
@@ -273,6 +284,7 @@ interface ReportContext {
   readonly facts: SourceFacts;
   /** Names of the tools, as scripts write them. */
   readonly toolNames: readonly string[];
+  readonly whyMissing: (name: string) => string | undefined;
   /** A tool's declaration on one line. */
   readonly findSignature: (tool: string) => string | undefined;
   readonly judgeArgument: JudgeArgument;
@@ -450,7 +462,13 @@ function diagnosticSentence(
   if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
   if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
   if (policy.isAbsentNamespace(diagnostic, offset, end))
-    return `${context.source.slice(offset, end)} is not available, because the host does not provide it. Use another tool.`;
+    return (
+      context.whyMissing(pathFrom(offset, context.source)) ??
+      `${context.source.slice(offset, end)} is not available, because the host does not provide it. Use another tool.`
+    );
+  const taken = memberOfPattern(diagnostic, offset, context.source);
+  const reason = taken && context.whyMissing(taken);
+  if (reason !== undefined) return reason;
   const sentences = diagnosticSentences(diagnostic)
     .slice(0, MAX_SENTENCES)
     .map((sentence) => shortText(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MAX_SENTENCE));
@@ -460,16 +478,32 @@ function diagnosticSentence(
 }
 
 /** Returns the sentence about a missing tool. TypeScript's own sentence prints the type of the whole namespace. */
-function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
+function missingTool(diagnostic: NativeDiagnostic, offset: number, context: ReportContext): string {
+  const { source, toolNames, whyMissing } = context;
   const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
   const namespace = namespaceBefore(offset, source);
   const wanted = namespace === '' ? name : `${namespace}.${name}`;
   const inNamespace = toolNames.filter((known) => known.startsWith(`${namespace}.`));
   const nearest = nearestNames(wanted, namespace === '' ? toolNames : inNamespace);
+  const places = namespace === '' ? variablePlaces(offset, source, nearest) : [];
+  for (const candidate of [wanted, ...places.map((place) => `${place}.${name}`)]) {
+    const reason = whyMissing(candidate);
+    if (reason !== undefined) return reason;
+  }
   const message = `Property '${name}' does not exist on type 'Tools'${namespace === '' ? '' : ` in tools.${namespace}`}.`;
   return nearest.length === 0
     ? message
     : `${message} Did you mean ${nearest.map((near) => `tools.${identifierName(near)}`).join(', ')}?`;
+}
+
+/** The namespaces that the variable before a name may hold: that of the most similar tool, and the one of its own name. */
+function variablePlaces(offset: number, source: string, nearest: readonly string[]): string[] {
+  const variable = source
+    .slice(Math.max(0, offset - MAX_PATH), offset)
+    .match(/[\w$]+/gu)
+    ?.at(-1);
+  const similar = nearest.slice(0, 1).map((tool) => tool.slice(0, tool.lastIndexOf('.')));
+  return [...similar, ...(variable === undefined || variable === 'tools' ? [] : [`mcp.${variable}`])];
 }
 
 function calledNamespace(offset: number, { source, toolNames }: ReportContext): string {
@@ -480,14 +514,47 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
   return `tools.${path} is a namespace, not a tool. It contains ${members.map((tool) => `tools.${tool}`).join(', ')}.`;
 }
 
+/** A member after `tools`, as `.name` or `['name']`. */
+const MEMBER = /\s*(?:[!?]?\.\s*([\w$]+)|[!?]?(?:\.\s*)?\[\s*(?:'([^'\n]*)'|"([^"\n]*)")\s*\])/uy;
+const OPEN_MEMBER = /^\s*[!?]?(?:\.\s*)?(?:\[\s*)?['"]?$/u;
+const PATTERN_END = /^[\w$][^{}=;]*\}\s*=\s*tools\b/u;
+
+/** The names of the members from the place on, such as `mcp.shop`, and the text after them. */
+function membersFrom(at: number, text: string): { path: string; rest: string } {
+  const names: string[] = [];
+  MEMBER.lastIndex = at;
+  for (let end = at; ; end = MEMBER.lastIndex) {
+    const member = MEMBER.exec(text);
+    if (member === null) return { path: names.join('.'), rest: text.slice(end) };
+    names.push(member[1] ?? member[2] ?? member[3] ?? '');
+  }
+}
+
 /** The names between `tools` and the name that begins at the offset. */
 function namespaceBefore(offset: number, source: string): string {
-  const path =
-    /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(
-      source.slice(Math.max(0, offset - MAX_PATH), offset),
-    )?.[1] ?? '';
-  return path.replace(/[\s!]/gu, '').slice(1);
+  const text = source.slice(Math.max(0, offset - MAX_PATH), offset);
+  const at = text.lastIndexOf(TOOLS);
+  const { path, rest } = membersFrom(at + TOOLS.length, text);
+  return at !== -1 && OPEN_MEMBER.test(rest) ? path : '';
 }
+
+/** The names after the `tools` that begins at the offset. */
+function pathFrom(offset: number, source: string): string {
+  const text = source.slice(offset, offset + MAX_PATH);
+  return text.startsWith(TOOLS) ? membersFrom(TOOLS.length, text).path : '';
+}
+
+/** The tool or namespace of a pattern such as `{ name }` of `tools.NAMESPACE`; undefined if there is none. */
+function memberOfPattern({ text }: NativeDiagnostic, offset: number, source: string): string | undefined {
+  const name = /^Property '([^']+)'/u.exec(text)?.[1];
+  const after = source.slice(offset, offset + MAX_PATH);
+  const start = PATTERN_END.exec(after)?.[0];
+  if (name === undefined || start === undefined) return undefined;
+  const { path } = membersFrom(start.length, after);
+  return path === '' ? undefined : `${path}.${name}`;
+}
+
+const TOOLS = 'tools';
 
 function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, context: ReportContext): string | undefined {
   const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
