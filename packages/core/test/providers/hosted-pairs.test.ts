@@ -314,6 +314,21 @@ describe('Responses: an item that the service completes', () => {
   );
 });
 
+test('Responses: a call that the service made as asynchronous goes back as it came, with its result', async () => {
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'getWeather', arguments: '{}' };
+  const members = { namespace: 'sky', async: true, caller: { type: 'direct' } };
+  const { talk, requests } = talkOver('openai-responses', [
+    responsesStream({ ...call, ...members }),
+    responsesStream(),
+  ]);
+  await talk.say(user('Go'));
+  await talk.say(output(call, 'Sunny.'));
+  expect(() => readResponses(requests[1])).not.toThrow();
+  const [, sent, result] = requests[1]!.input as Wire[];
+  expect(sent).toMatchObject({ type: 'function_call', call_id: 'call_1', ...members });
+  expect(result).toMatchObject({ type: 'function_call_output', call_id: 'call_1', output: 'Sunny.' });
+});
+
 type Output = OpenAI.Responses.ResponseOutputItem['type'];
 type Called<Type> = Type extends `${infer Call}_output` ? Call : never;
 
