@@ -179,7 +179,7 @@ function expectCut({ calls, texts, status }: Content, whole: Answer): void {
   });
 }
 
-/** Whether a reader notices every event that is missing. */
+/** True if a reader notices every event that is missing. */
 function isNumbered({ start, rest }: Parts): boolean {
   const isEach = [start, rest].every((part) =>
     part
