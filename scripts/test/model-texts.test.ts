@@ -27,8 +27,8 @@ function textsOf(path: string): Found[] {
   const source = readFileSync(join(root, path), 'utf8');
   const found: Found[] = [];
   const ends: number[] = [];
-  const enter = (callee: { type: string; name?: string }, end: number) => {
-    if (callee.type === 'Identifier' && FAILURES.test(callee.name ?? '')) ends.push(end);
+  const enter = (callee: { readonly type: string; readonly name?: unknown }, end: number) => {
+    if (callee.type === 'Identifier' && FAILURES.test(String(callee.name))) ends.push(end);
   };
   const leave = (end: number) => {
     if (ends.at(-1) === end) ends.pop();
