@@ -1,4 +1,4 @@
-import { factsOf } from '../../protocol/known-models.js';
+import { modelFacts } from '../../protocol/known-models.js';
 import type { FileKind, ModelFacts } from '../../protocol/model-families.js';
 import type { ProviderApi } from '../answer-writer.js';
 import { wireList, wireMembers, type Members } from '../wire-values.js';
@@ -22,7 +22,7 @@ export function checkModel(api: ProviderApi, body: Members): void {
   const model = String(body.model);
   const effort =
     body.reasoning_effort ?? wireMembers(body.reasoning).effort ?? wireMembers(body.output_config).effort ?? undefined;
-  const asked: Asked = { api, model, body, effort, facts: factsOf(model) };
+  const asked: Asked = { api, model, body, effort, facts: modelFacts(model) };
   for (const problem of [
     effortProblem,
     temperatureProblem,
@@ -110,7 +110,7 @@ function schemaProblem({ api, model, body, facts }: Asked): string | undefined {
   const { text, response_format: ofChat, output_config: ofMessages } = body;
   const format = wireMembers(wireMembers(text).format ?? ofChat ?? wireMembers(ofMessages).format);
   if (format.type !== 'json_schema') return undefined;
-  if (facts !== factsOf('') && facts.structuredOutput !== true)
+  if (facts !== modelFacts('') && facts.structuredOutput !== true)
     return `Invalid parameter: a format of type 'json_schema' is not supported with the model '${model}'.`;
   const schema = wireMembers(format.schema ?? wireMembers(format.json_schema).schema);
   return objectsIn(schema)
@@ -137,7 +137,7 @@ function objectsIn(value: unknown): Members[] {
 /** Source: https://docs.rs/crate/lm15/latest/source/src/dialects/openai_responses/cache.rs, read on 2026-11-29. */
 function breakpointProblem({ model, body, facts }: Asked): string | undefined {
   const isMarked = JSON.stringify(body).includes('"prompt_cache_breakpoint":{');
-  return isMarked && facts !== factsOf('') && facts.cacheBreakpoints !== true
+  return isMarked && facts !== modelFacts('') && facts.cacheBreakpoints !== true
     ? `Unsupported parameter: 'prompt_cache_breakpoint' is not supported with the model '${model}'.`
     : undefined;
 }
