@@ -1,10 +1,10 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
+import { codeOfCall } from '../protocol/hosted-code.js';
 import { hostedCallId, hostedResultId } from './hosted-pairs.js';
 import {
   isJsonObject,
   isMembers,
   wireJson,
-  wireMembers,
   wireName,
   withoutNulls,
   type Members,
@@ -77,7 +77,7 @@ export class AnswerWriter {
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
   /** The names and items of the hosted calls without a result, by the wire's id. */
-  readonly #hostedCalls = new Map<string, { readonly itemId: string; readonly name: string }>();
+  readonly #hostedCalls = new Map<string, HostedCall>();
   /** Keys of the finished calls: wire id, name and arguments. */
   readonly #doneCalls = new Set<string>();
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
@@ -233,19 +233,25 @@ export class AnswerWriter {
 
   #noteDone({ item_id: itemId, final_item: item }: ItemDone): void {
     this.#lastDone = itemId;
-    if (item.type !== 'reasoning') return;
-    const native = wireMembers(item.native);
-    const call = hostedCallId(native);
-    const name = wireName(native.name) ?? String(native.type);
-    if (call !== undefined) this.#hostedCalls.set(call, { itemId, name });
-    this.#hostedCalls.delete(hostedResultId(native) ?? '');
+    // Code that has called tools waits for their results.
+    if (item.type === 'function_call') this.#hostedCalls.delete(codeOfCall(item) ?? '');
+    if (!isMembers(item.native)) return;
+    const isCode = item.type === 'hosted_code';
+    const call = isCode ? item.call_id : hostedCallId(item.native);
+    const name = wireName(item.native.name) ?? String(item.native.type);
+    if (call !== undefined) this.#hostedCalls.set(call, { itemId, name, isCode });
+    this.#hostedCalls.delete(hostedResultId(item.native) ?? '');
   }
 
-  /** Marks and reports the hosted calls whose results the interrupted answer lacks. */
-  #loseHostedCalls(): void {
-    for (const { itemId, name } of this.#hostedCalls.values()) {
+  /**
+   * Marks and reports the hosted calls whose results no later answer brings. `mayResume`: the answer was not
+   * interrupted. In Messages, the next answer then begins with the results; in Responses, only with those of code.
+   */
+  #loseHostedCalls(mayResume: boolean): void {
+    for (const { itemId, name, isCode } of this.#hostedCalls.values()) {
+      if (mayResume && (isCode || this.api === 'anthropic-messages')) continue;
       this.#write({ type: 'item_update', item_id: itemId, changes: { lost: true } });
-      const message = `The answer was interrupted before the provider sent the result of its call "${name}". Send the prompt again.`;
+      const message = `The answer ended before the provider sent the result of its call "${name}". Send the prompt again.`;
       this.report('HostedCallLost', message);
     }
   }
@@ -281,7 +287,7 @@ export class AnswerWriter {
     if (this.isEnded) return;
     this.start();
     for (const item of this.#open) item.finishCut();
-    if (status !== 'completed' && members.incomplete_reason !== 'paused') this.#loseHostedCalls();
+    this.#loseHostedCalls(status === 'completed' || members.incomplete_reason === 'paused');
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
     this.#write({ ...members, type: 'response_done', status, ...usage });
     this.#state = 'ended';
@@ -291,6 +297,12 @@ export class AnswerWriter {
   #write(payload: EventPayload): void {
     if (!this.isEnded) this.#payloads.push(payload);
   }
+}
+
+interface HostedCall {
+  readonly itemId: string;
+  readonly name: string;
+  readonly isCode: boolean;
 }
 
 /** One item while it is being written. After its end, every further call does nothing. */

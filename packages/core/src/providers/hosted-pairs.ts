@@ -1,4 +1,5 @@
-import type { OutputItem } from '../protocol/index.js';
+import { codeOfCall } from '../protocol/hosted-code.js';
+import { isNativeTo, type AnswerPart, type Turn } from './conversation.js';
 import { isMembers, wireJson, wireMembers, wireName, type Members } from './wire-values.js';
 
 /*
@@ -6,9 +7,11 @@ import { isMembers, wireJson, wireMembers, wireName, type Members } from './wire
  * request with one half of a pair:
  *
  *   called ──its result──▶ complete
- *      └── the answer is interrupted, or a user or system message follows ──▶ lost
+ *      └── the answer was interrupted, or anything but results of its other calls follows ──▶ lost
  *
- * A call without a result at the end of a conversation is sent back, because the next answer begins with its result.
+ * A call without a result at the end of a conversation is sent back only in Messages: after a pause, and also if the
+ * client has made calls beside it, the next answer begins with its result. Source:
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools, as of 2026-09-20.
  */
 
 /** The id of the hosted call that the wire's item or block is; undefined if it is none, or if its result is in itself. */
@@ -33,67 +36,103 @@ export function hostedResultId({
 }
 
 /**
- * The conversation with each pair once, and with a report, at the end of its answer, in place of each lost call. A
- * damaged answer may announce a call again: the last one before the first result counts.
+ * The turns with each pair once, and with a report in place of each lost call. A damaged answer may announce a call
+ * again: the last one before the first result counts.
  */
-export function withoutLostCalls(conversation: readonly OutputItem[]): readonly OutputItem[] {
-  const pairs = pairsIn(conversation);
-  const lastMessage = conversation.findLastIndex((item) => item.type === 'message' && item.role !== 'assistant');
-  const isLost = (item: OutputItem, index: number): boolean => {
-    const pair = pairs.get(callId(item) ?? '');
-    return pair?.call === index && pair.result === undefined && (item['lost'] === true || index < lastMessage);
-  };
-  const reports = new Map<number, OutputItem[]>();
-  for (const [index, item] of conversation.entries()) {
-    if (!isLost(item, index)) continue;
-    const end = item.answer_id === undefined ? index : conversation.findLastIndex(isOfAnswer(item.answer_id));
-    reports.set(end, [...(reports.get(end) ?? []), lostReport(item)]);
-  }
-  return conversation.flatMap((item, index) => {
-    const [call, result] = [callId(item), resultId(item)];
-    const isRepeated = call !== undefined && pairs.get(call)?.call !== index;
-    const isAlone = result !== undefined && pairs.get(result)?.result !== index;
-    const isKept = !isLost(item, index) && !isRepeated && !isAlone;
-    return [...(isKept ? [item] : []), ...(reports.get(index) ?? [])];
+export function withoutLostCalls(api: string, turns: readonly Turn[]): Turn[] {
+  const pairs = pairsIn(turns);
+  const code = codeWithCalls(turns);
+  const isLost = ({ call, result }: Pair): boolean => result === undefined && !isPending(api, turns, call, code);
+  const kept = new Set(pairs.flatMap((pair) => (isLost(pair) ? [] : [pair.call.part, pair.result?.part])));
+  const reports = reportsOf(pairs, isLost);
+  return turns.flatMap((turn, index): Turn[] => {
+    const isKept = (part: AnswerPart): boolean => !isHosted(part) || kept.has(part);
+    const own = turn.type === 'answer' ? { ...turn, parts: turn.parts.filter(isKept) } : turn;
+    return [own, ...(reports.get(index) ?? [])];
   });
 }
 
-/** The index of a call, and of its result if it has one. */
-interface Pair {
-  readonly call: number;
-  readonly result: number | undefined;
-}
-
-function pairsIn(conversation: readonly OutputItem[]): ReadonlyMap<string, Pair> {
-  const pairs = new Map<string, Pair>();
-  for (const [index, item] of conversation.entries()) {
-    const [call, result] = [callId(item), resultId(item)];
-    if (call !== undefined && pairs.get(call)?.result === undefined)
-      pairs.set(call, { call: index, result: undefined });
-    const pair = result === undefined ? undefined : pairs.get(result);
-    if (pair?.result === undefined && pair !== undefined) pairs.set(result!, { ...pair, result: index });
+/** The reports of lost calls, by the index of the turn that they follow: a report must not separate pairs. */
+function reportsOf(pairs: readonly Pair[], isLost: (pair: Pair) => boolean): ReadonlyMap<number, readonly Turn[]> {
+  const ends = new Map<number, number>();
+  for (const { call, result } of pairs)
+    if (result !== undefined) ends.set(call.turn, Math.max(ends.get(call.turn) ?? 0, result.turn));
+  const reports = new Map<number, Turn[]>();
+  for (const pair of pairs.filter(isLost)) {
+    const place = ends.get(pair.call.turn) ?? pair.call.turn;
+    reports.set(place, [...(reports.get(place) ?? []), lostReport(pair)]);
   }
-  return pairs;
+  return reports;
 }
 
-const isOfAnswer = (id: unknown) => (item: OutputItem) => item.answer_id === id;
+interface Place {
+  readonly part: HostedPart;
+  /** The index of its turn. */
+  readonly turn: number;
+}
 
-function callId(item: OutputItem): string | undefined {
+interface Pair {
+  readonly call: Place;
+  readonly result: Place | undefined;
+}
+
+/** A hosted call or its result. */
+type HostedPart = Exclude<AnswerPart, { type: 'call' }>;
+
+function pairsIn(turns: readonly Turn[]): readonly Pair[] {
+  const pairs = new Map<string, Pair>();
+  for (const [turn, parts] of turns.map(partsOf).entries()) {
+    for (const part of parts.filter(isHosted)) {
+      const [call, result] = [callId(part), resultId(part)];
+      if (call !== undefined && pairs.get(call)?.result === undefined)
+        pairs.set(call, { call: { part, turn }, result: undefined });
+      const pair = result === undefined ? undefined : pairs.get(result);
+      if (pair !== undefined && pair.result === undefined) pairs.set(result!, { ...pair, result: { part, turn } });
+    }
+  }
+  return [...pairs.values()];
+}
+
+function partsOf(turn: Turn): readonly AnswerPart[] {
+  return turn.type === 'answer' ? turn.parts : [];
+}
+
+function isHosted(part: AnswerPart): part is HostedPart {
+  return part.type !== 'call' && (callId(part) ?? resultId(part)) !== undefined;
+}
+
+/** Whether the next answer may begin with the result of the call. `code`: the code that waits for its own calls. */
+function isPending(api: string, turns: readonly Turn[], { part, turn: index }: Place, code: CodeIds): boolean {
+  if (!isNativeTo(api, part.item)) return false;
+  if (part.type === 'hosted' && code.has(callId(part))) return true;
+  const turn = turns[index];
+  const isLast = index === turns.length - 1 && turn?.type === 'answer' && turn.textResults.length === 0;
+  return isLast && part.item['lost'] !== true && (api === 'anthropic-messages' || part.type === 'hosted');
+}
+
+type CodeIds = ReadonlySet<string | undefined>;
+
+/** The ids of code that has called tools. `hostedCodeIn` says whether it still waits for their results. */
+function codeWithCalls(turns: readonly Turn[]): CodeIds {
+  const calls = turns.flatMap(partsOf).filter((part) => part.type === 'call');
+  return new Set(calls.map(({ call }) => codeOfCall(call.item ?? {})));
+}
+
+function callId({ item }: HostedPart): string | undefined {
   if (item.type === 'hosted_code') return item.call_id;
   return item.type === 'reasoning' && isMembers(item.native) ? hostedCallId(item.native) : undefined;
 }
 
-function resultId(item: OutputItem): string | undefined {
+function resultId({ item }: HostedPart): string | undefined {
   if (item.type === 'hosted_code_output') return item.call_id;
   return item.type === 'reasoning' && isMembers(item.native) ? hostedResultId(item.native) : undefined;
 }
 
 const MAX_EXCERPT = 2000;
 
-function lostReport(item: OutputItem): OutputItem {
-  const { id, native } = item;
-  const { name, type, input, action } = wireMembers(native);
+function lostReport({ call: { part } }: Pair): Turn {
+  const { name, type, input, action } = wireMembers(part.item.native);
   const what = `${wireName(name) ?? wireName(type)}(${(wireJson(input ?? action) ?? '').slice(0, MAX_EXCERPT)})`;
-  const output = `There is no result of ${what}: the answer was interrupted. Make the call again if you still need it.`;
-  return { type: 'function_call_output', id, call_id: callId(item)!, output, success: false };
+  const text = `There is no result of ${what}: the answer was interrupted. Make the call again if you still need it.`;
+  return { type: 'late_result', result: { callId: callId(part)!, parts: [{ type: 'text', text }] } };
 }

@@ -45,9 +45,10 @@ export async function createPrompt(
   const all = given.map((item) => (isOfOtherService(item, service) ? { ...item, api: OTHER_SERVICE } : item));
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
   // defence: lost-code-stays-out
-  const conversation = withoutLostCalls(withoutLostCode(all, lost));
+  const conversation = withoutLostCode(all, lost);
   const attached = await attachedParts(conversation, resolveImages, (file) => filePart(file, api, model));
-  return { ...rest, model, turns: conversationTurns(api, conversation, attached), container };
+  const turns = withoutLostCalls(api, conversationTurns(api, conversation, attached));
+  return { ...rest, model, turns, container };
 }
 
 /** The wire format of items whose native members no service but their own accepts. */

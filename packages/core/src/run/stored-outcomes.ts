@@ -133,7 +133,7 @@ function outcomeNow(services: DurabilityServices, found: FoundScript): Outcome {
     case 'interrupted':
       return failed(
         'ScriptInterruptedError',
-        'The process that ran this script has ended. `harness.recover(scriptId)` continues the script.',
+        'The process that ran this script has ended, and no other process has continued the script yet.',
       );
   }
 }

@@ -1,8 +1,11 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { createProvider, type ProviderApi } from '#core/providers/index.js';
 import { readMessages } from '#core/providers/scripted/read-messages.js';
 import { readResponses } from '#core/providers/scripted/read-responses.js';
-import { GET_WEATHER, Talk, user } from './asking.js';
+import { GET_WEATHER, output, Talk, user } from './asking.js';
+import { unpaired } from './pairs.js';
 import { streamOf } from './wire-text.js';
 
 /* Calls of tools that the provider runs itself, and their results. */
@@ -41,7 +44,10 @@ const stop = (stop_reason: string) => [
   { type: 'message_stop' },
 ];
 
-const MESSAGES_CALLS: Readonly<Record<string, [call: Wire, result: Wire]>> = {
+/** Every name of a hosted call in the newest SDK: the compiler reports one that is missing. */
+type HostedName = Anthropic.Beta.BetaServerToolUseBlock['name'] | 'mcp_tool_use';
+
+const MESSAGES_CALLS: Readonly<Record<HostedName, [call: Wire, result: Wire]>> = {
   web_search: [
     { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
     { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
@@ -58,6 +64,18 @@ const MESSAGES_CALLS: Readonly<Record<string, [call: Wire, result: Wire]>> = {
     { type: 'server_tool_use', id: 'srvtoolu_1', name: 'bash_code_execution', input: {} },
     { type: 'bash_code_execution_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
   ],
+  text_editor_code_execution: [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'text_editor_code_execution', input: {} },
+    { type: 'text_editor_code_execution_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
+  ],
+  tool_search_tool_regex: [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'tool_search_tool_regex', input: {} },
+    { type: 'tool_search_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
+  ],
+  tool_search_tool_bm25: [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'tool_search_tool_bm25', input: {} },
+    { type: 'tool_search_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
+  ],
   advisor: [
     { type: 'server_tool_use', id: 'srvtoolu_1', name: 'advisor', input: {} },
     { type: 'advisor_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
@@ -67,6 +85,9 @@ const MESSAGES_CALLS: Readonly<Record<string, [call: Wire, result: Wire]>> = {
     { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] },
   ],
 };
+
+const clientCall = (index: number, id: string) =>
+  block(index, { type: 'tool_use', id, name: 'getWeather', input: {} }, input('{}'));
 
 const args = input('{"code":"print(4)","query":"x"}');
 
@@ -132,8 +153,67 @@ describe.each(Object.entries(MESSAGES_CALLS))('Messages: %s', (_, [call, result]
       streamOf(message_start, ...text(0, 'I look.'), ...block(1, call, args)),
     ]);
     const { output_items: items } = await talk.say(user('Go'));
-    if (call.name !== 'code_execution')
+    expect(items).toContainEqual(expect.objectContaining({ type: 'error', code: 'HostedCallLost' }));
+  });
+
+  const mixed = {
+    'after it': [...block(1, call, args), ...clientCall(2, 'toolu_1')],
+    'before it': [...clientCall(1, 'toolu_1'), ...block(2, call, args)],
+  };
+  const own = `"id":"${String(call.id)}"`;
+  const done = () => streamOf(message_start, ...text(0, 'Done.'), ...stop('end_turn'));
+  const sunny = output({ call_id: 'toolu_1' }, 'Sunny.');
+  const rain = output({ call_id: 'toolu_2' }, 'Rain.');
+
+  describe.each(Object.entries(mixed))('with a call of the client %s', (_place, blocks) => {
+    const waiting = () => streamOf(message_start, ...blocks, ...stop('tool_use'));
+
+    test('it goes back with the results alone, and the next answer begins with its result', async () => {
+      const next = streamOf(message_start, ...block(0, result), ...text(1, 'Four.'), ...stop('end_turn'));
+      const { talk, requests } = talkOver('anthropic-messages', [waiting(), next, done()]);
+      const { status, output_items: items } = await talk.say(user('Go'));
+      expect([status, items.some(({ type }) => type === 'error')]).toEqual(['completed', false]);
+      await talk.say(sunny);
+      await talk.say(user('And?'));
+      for (const request of requests) expect(() => readMessages(request)).not.toThrow();
+      const [, assistant, results] = requests[1]!.messages as Wire[];
+      expect(JSON.stringify(assistant)).toContain(own);
+      expect(results).toMatchObject({ role: 'user', content: [{ type: 'tool_result' }] });
+      expect(JSON.stringify(requests[2])).toContain(String(result.type));
+      expect(JSON.stringify(requests[2])).not.toContain('There is no result of');
+    });
+
+    test.each([
+      ['the next answer calls the client again', [], [...clientCall(0, 'toolu_2'), ...stop('tool_use')], [rain]],
+      ['the next answer breaks off', [], text(0, 'I think'), [user('And?')]],
+      ['the user speaks first', [user('Stop')], [...text(0, 'I stop.'), ...stop('end_turn')], [user('And?')]],
+    ])('it is reported as lost if %s', async (_what, said, answer, after) => {
+      const { talk, requests } = talkOver('anthropic-messages', [
+        waiting(),
+        streamOf(message_start, ...answer),
+        done(),
+      ]);
+      await talk.say(user('Go'));
+      await talk.say(sunny, ...said);
+      await talk.say(...after);
+      for (const request of requests) expect(() => readMessages(request)).not.toThrow();
+      expect(JSON.stringify(requests[2])).not.toContain(own);
+      expect(JSON.stringify(requests[2])).toContain('There is no result of');
+    });
+
+    test.each([
+      ['the connection breaks', []],
+      ['max_tokens ends the answer', stop('max_tokens')],
+      ['the model refuses', stop('refusal')],
+    ])('it is reported as lost if %s', async (_end, end) => {
+      const { talk, requests } = talkOver('anthropic-messages', [streamOf(message_start, ...blocks, ...end), done()]);
+      const { output_items: items } = await talk.say(user('Go'));
       expect(items).toContainEqual(expect.objectContaining({ type: 'error', code: 'HostedCallLost' }));
+      await talk.say(sunny);
+      expect(() => readMessages(requests[1])).not.toThrow();
+      expect(JSON.stringify(requests[1])).not.toContain(own);
+      expect(JSON.stringify(requests[1])).toMatch(/There is no result of|This code did not finish/u);
+    });
   });
 });
 
@@ -232,12 +312,79 @@ describe('Responses: an item that the service completes', () => {
       for (const item of hosted) expect(requests[1]!.input).toContainEqual(item);
     },
   );
+});
 
-  test('a call of a hosted shell without its output does not go back', async () => {
-    const [[call]] = HOSTED_ITEMS.filter(([item]) => item!.type === 'shell_call') as [[Wire]];
-    const { talk, requests } = talkOver('openai-responses', [responsesStream(call), responsesStream()]);
-    await talk.say(user('Go'));
+test('Responses: a call that the service made as asynchronous goes back as it came, with its result', async () => {
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'getWeather', arguments: '{}' };
+  const members = { namespace: 'sky', async: true, caller: { type: 'direct' } };
+  const { talk, requests } = talkOver('openai-responses', [
+    responsesStream({ ...call, ...members }),
+    responsesStream(),
+  ]);
+  await talk.say(user('Go'));
+  await talk.say(output(call, 'Sunny.'));
+  expect(() => readResponses(requests[1])).not.toThrow();
+  const [, sent, result] = requests[1]!.input as Wire[];
+  expect(sent).toMatchObject({ type: 'function_call', call_id: 'call_1', ...members });
+  expect(result).toMatchObject({ type: 'function_call_output', call_id: 'call_1', output: 'Sunny.' });
+});
+
+type Output = OpenAI.Responses.ResponseOutputItem['type'];
+type Called<Type> = Type extends `${infer Call}_output` ? Call : never;
+
+/** The hosted calls of Responses whose result is another item: the compiler reports one that is missing. */
+const RESPONSES_CALLS: Readonly<Record<Called<Output>, Wire | 'of the client'>> = {
+  shell_call: HOSTED_ITEMS.find(([item]) => item!.type === 'shell_call')![0]!,
+  tool_search: HOSTED_ITEMS.find(([item]) => item!.type === 'tool_search_call')![0]!,
+  program: { type: 'program', id: 'prog_1', call_id: 'call_1', code: 'text(4)', fingerprint: 'c2VhbGVk' },
+  function_call: 'of the client',
+  custom_tool_call: 'of the client',
+  computer_call: 'of the client',
+  local_shell_call: 'of the client',
+  apply_patch_call: 'of the client',
+};
+
+const OWN_CALL = { type: 'function_call', id: 'fc_1', call_id: 'call_own', name: 'getWeather', arguments: '{}' };
+const BESIDE: Readonly<Record<string, (call: Wire) => Wire[]>> = {
+  alone: (call) => [call],
+  'before a call of the client': (call) => [call, OWN_CALL],
+  'after a call of the client': (call) => [OWN_CALL, call],
+};
+const RESPONSES_ENDS: Readonly<Record<string, readonly Wire[]>> = {
+  'the connection breaks': [],
+  'max_output_tokens ends the answer': [responseEnd('incomplete', { reason: 'max_output_tokens' })],
+  'a filter ends the answer': [responseEnd('incomplete', { reason: 'content_filter' })],
+  'the answer fails': [responseEnd('failed')],
+  'the answer is cancelled': [responseEnd('cancelled')],
+  'the answer is complete': [responseEnd('completed')],
+};
+
+function responseEnd(status: string, incomplete_details: Wire | null = null): Wire {
+  return { type: `response.${status}`, response: { id: 'resp_1', status, incomplete_details, output: [] } };
+}
+
+const hostedCalls = Object.entries(RESPONSES_CALLS).filter(
+  (entry): entry is [string, Wire] => typeof entry[1] === 'object',
+);
+
+describe.each(hostedCalls)('Responses: %s without its output', (type, call) => {
+  const cases = Object.keys(BESIDE).flatMap((place) => Object.keys(RESPONSES_ENDS).map((end) => [place, end] as const));
+
+  test.each(cases)('%s: if %s, it is reported as lost, and no half goes back', async (place, end) => {
+    const items = BESIDE[place]!(call);
+    const broken = streamOf(
+      { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+      ...items.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
+      ...RESPONSES_ENDS[end]!,
+    );
+    const { talk, requests } = talkOver('openai-responses', [broken, responsesStream(), responsesStream()]);
+    const { output_items: said } = await talk.say(user('Go'));
+    // Code may resume in the next answer.
+    const mayResume = type === 'program' && end === 'the answer is complete';
+    if (!mayResume) expect(said).toContainEqual(expect.objectContaining({ type: 'error', code: 'HostedCallLost' }));
+    if (place !== 'alone') await talk.say(output({ call_id: 'call_own' }, 'Sunny.'));
     await talk.say(user('And?'));
-    expect(JSON.stringify(requests[1])).not.toContain('"shell_call"');
+    for (const { input } of mayResume ? requests.slice(-1) : requests) expect(unpaired(input)).toEqual([]);
+    expect(JSON.stringify(requests.at(-1))).toMatch(/There is no result of|This code did not finish/u);
   });
 });

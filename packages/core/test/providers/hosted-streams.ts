@@ -121,7 +121,7 @@ const words = {
 };
 
 /** An answer of the Responses API that consists of whole items. */
-function responsesOf(id: string, output: readonly { readonly id: string }[]): string {
+export function responsesOf(id: string, output: readonly object[]): string {
   const response = { id, model: 'model-1' };
   return streamOf(
     { type: 'response.created', response: { ...response, status: 'in_progress' } },

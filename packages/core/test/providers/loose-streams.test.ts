@@ -51,6 +51,17 @@ describe('Responses', () => {
     expect(read).toMatchObject({ status: 'completed', usage: { input_tokens: 3 } });
   });
 
+  test('an announced call without an end and without arguments does not run', async () => {
+    const body = streamOf(
+      { type: 'response.created', response: { id: 'resp_1', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item: call(1, { arguments: '' }) },
+      { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } },
+    );
+    const payloads = await payloadsOf(answered('openai-responses', body), { conversation: [user('Go')] });
+    expect(payloads).toContainEqual(expect.objectContaining({ type: 'item_error', code: 'ArgumentsIncomplete' }));
+    expect(payloads.filter(({ type }) => type === 'item_done')).toEqual([]);
+  });
+
   test('a whole answer of an unknown status keeps its text', async () => {
     const body = JSON.stringify({ object: 'response', id: 'resp_1', status: 'expired', output: [message] });
     const read = await ask(answered('openai-responses', body), { conversation: [user('Go')] });

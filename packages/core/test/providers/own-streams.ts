@@ -1,5 +1,5 @@
 import type { ProviderApi } from '#core/providers/index.js';
-import { HOSTED_STREAMS } from './hosted-streams.js';
+import { HOSTED_STREAMS, responsesOf } from './hosted-streams.js';
 import { streamOf } from './wire-text.js';
 
 /** Small synthetic answers, with which the laws are tested even without recordings. */
@@ -99,6 +99,25 @@ const responses = {
       },
     },
   ),
+  'a hosted shell with its output, and a call': responsesOf('resp_1', [
+    {
+      type: 'shell_call',
+      id: 'sh_1',
+      call_id: 'call_sh',
+      action: { commands: ['ls'] },
+      environment: { type: 'container_reference', container_id: 'cntr_1' },
+      status: 'completed',
+    },
+    {
+      type: 'shell_call_output',
+      id: 'sho_1',
+      call_id: 'call_sh',
+      output: [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+      max_output_length: null,
+      status: 'completed',
+    },
+    { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'getWeather', arguments: '{"city":"Oslo"}' },
+  ]),
 };
 
 const chat = {
@@ -179,6 +198,26 @@ const messages = {
       delta: { stop_reason: 'tool_use', stop_sequence: null },
       usage: { output_tokens: 20, output_tokens_details: { thinking_tokens: 8 } },
     },
+    { type: 'message_stop' },
+  ),
+  'a search that waits beside a call': streamOf(
+    { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] } },
+    {
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+    },
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"query":' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '"Oslo"}' } },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'content_block_start',
+      index: 1,
+      content_block: { type: 'tool_use', id: 'toolu_1', name: 'getWeather', input: {} },
+    },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"city":"Oslo"}' } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 20 } },
     { type: 'message_stop' },
   ),
 };

@@ -8,7 +8,7 @@ import { coverageOf, type Finding } from './sdk-coverage.js';
 let findings: readonly Finding[] = [];
 beforeAll(async () => {
   findings = await coverageOf(sdkSchemas());
-});
+}, 900_000);
 
 const nameOf = ({ api, kind, type }: Finding): string => `${api}: ${kind} ${type}`;
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeStream, type ProviderApi } from '#core/providers/index.js';
-import type { FunctionCallItem } from '#core/protocol/index.js';
+import { foldResponse } from '#core/history/index.js';
+import type { FunctionCallItem, StreamEvent, Usage } from '#core/protocol/index.js';
 import { isJsonObject } from '#core/providers/wire-values.js';
 import { tries } from '@toolscript/testkit/some-cases';
 import { OWN_STREAMS } from './own-streams.js';
@@ -11,6 +12,7 @@ import { bodyOf, messagesOf, type WireMessage } from './wire-text.js';
 /*
  * These tests read two answers spliced together, answers with lost or repeated parts, and bodies truncated between and
  * inside events. A call may be lost; a call that neither answer contains must not appear, and no call may appear twice.
+ * A cut answer that has not failed has the status, the calls, the text and the reasoning of the whole one.
  *
  * Pieces of a call's arguments have no number in Chat and Messages, so a reader cannot see that one is missing between
  * two others. The law of these formats therefore excludes damage inside a call, unless the id of the answer changes,
@@ -19,22 +21,47 @@ import { bodyOf, messagesOf, type WireMessage } from './wire-text.js';
 
 const APIS = Object.keys(OWN_STREAMS) as ProviderApi[];
 
-interface Answer {
+interface Answer extends Content {
   readonly name: string;
   readonly bytes: Buffer;
   readonly messages: readonly WireMessage[];
-  readonly calls: readonly string[];
 }
 
-/** The calls that would run: complete, with a name and the arguments of a tool. */
-async function callsIn(api: ProviderApi, body: string | Uint8Array | AsyncIterable<Uint8Array>): Promise<string[]> {
-  const calls: FunctionCallItem[] = [];
-  for await (const { payload } of decodeStream(api, body)) {
-    if (payload.type === 'item_done' && payload.final_item.type === 'function_call') calls.push(payload.final_item);
-  }
-  return calls
-    .filter((call) => call.native_type === 'custom_tool_call' || isJsonObject(call.arguments))
-    .map(({ name, arguments: text }) => `${name} ${isJsonObject(text) ? JSON.stringify(JSON.parse(text)) : text}`);
+type Body = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+interface Content {
+  /** The calls; in Responses with any arguments, elsewhere with those of a tool. */
+  readonly calls: readonly string[];
+  /** The whole messages and reasoning. */
+  readonly texts: readonly string[];
+  readonly status: string;
+  readonly usage: Usage | undefined;
+}
+
+async function contentOf(api: ProviderApi, body: Body): Promise<Content> {
+  const events: StreamEvent[] = [];
+  for await (const event of decodeStream(api, body)) events.push(event);
+  const { status, usage } = foldResponse(events);
+  const done = events.flatMap(({ payload }) => (payload.type === 'item_done' ? [payload.final_item] : []));
+  return {
+    calls: done.flatMap((item) => (item.type === 'function_call' && isRead(api, item) ? [callText(item)] : [])),
+    texts: done.flatMap((item) => (item.type === 'message' || item.type === 'reasoning' ? [item.content] : [])),
+    status,
+    usage,
+  };
+}
+
+/**
+ * In Chat and Messages, a piece that follows whole arguments may be meant; the call then does not run. No call of an
+ * unknown type runs, such as one of half an event.
+ */
+function isRead(api: ProviderApi, call: FunctionCallItem): boolean {
+  if (api === 'openai-responses') return call['foreign_type'] === undefined;
+  return call.native_type === 'custom_tool_call' || isJsonObject(call.arguments);
+}
+
+function callText({ name, arguments: text }: FunctionCallItem): string {
+  return `${name} ${isJsonObject(text) ? JSON.stringify(JSON.parse(text)) : text}`;
 }
 
 async function answersOf(api: ProviderApi, bodies: readonly (readonly [string, Buffer])[]): Promise<Answer[]> {
@@ -43,7 +70,7 @@ async function answersOf(api: ProviderApi, bodies: readonly (readonly [string, B
       name,
       bytes,
       messages: messagesOf(bytes.toString()),
-      calls: await callsIn(api, bytes),
+      ...(await contentOf(api, bytes)),
     })),
   );
   return answers.filter(({ calls }) => calls.length > 0);
@@ -128,22 +155,55 @@ async function checkDamage(api: ProviderApi, answers: readonly Answer[], runs: n
       if (!(await canTell(api, parts))) return;
       checked += 1;
       const left = [...first.calls, ...(how.what === 'splice' ? second.calls : [])];
-      for (const call of await callsIn(api, Buffer.concat([parts.start, parts.rest]))) {
+      const content = await contentOf(api, Buffer.concat([parts.start, parts.rest]));
+      for (const call of content.calls) {
         const at = left.indexOf(call);
         if (at === -1) throw new Error(`${first.name} and ${second.name}: nobody asked for ${call}.`);
         left.splice(at, 1);
       }
+      if (how.what === 'cut') expectCut(content, first);
+      if (content.status === 'completed' && isNumbered(parts)) expectWhole(content, [first, second]);
     }),
     { numRuns: runs, seed: 42 },
   );
   return checked;
 }
 
+/** A cut answer is the whole one, or failed with a part of it. */
+function expectCut({ calls, texts, status }: Content, whole: Answer): void {
+  if (status === 'failed') return;
+  expect({ calls, texts, status }, whole.name).toEqual({
+    calls: whole.calls,
+    texts: whole.texts,
+    status: whole.status,
+  });
+}
+
+/** True if a reader notices every event that is missing. */
+function isNumbered({ start, rest }: Parts): boolean {
+  const isEach = [start, rest].every((part) =>
+    part
+      .toString()
+      .split('\n\n')
+      .slice(0, -1)
+      .every((event) => event.includes('"sequence_number"')),
+  );
+  return isEach && !gluesAnEvent(start.toString(), rest.toString());
+}
+
+/** A complete answer with numbered events lacks no part of a text, and has the usage of its own end. */
+function expectWhole({ texts, usage }: Content, answers: readonly Answer[]): void {
+  const known = new Set(answers.flatMap((answer) => answer.texts));
+  expect(texts.filter((text) => !known.has(text))).toEqual([]);
+  expect(answers.map((answer) => JSON.stringify(answer.usage))).toContain(JSON.stringify(usage));
+}
+
 async function checkSplits(api: ProviderApi, answers: readonly Answer[], runs: number): Promise<void> {
   const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...answers), sizes, async (answer, lengths) => {
-      expect(await callsIn(api, chunksOf(answer.bytes, lengths)), answer.name).toEqual(answer.calls);
+      const content = await contentOf(api, chunksOf(answer.bytes, lengths));
+      expect({ ...answer, ...content }, answer.name).toEqual(answer);
     }),
     { numRuns: runs, seed: 42 },
   );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ProviderApi, ProviderOptions } from '#core/providers/index.js';
 import { bindsThinking, isClaude } from '#core/protocol/known-models.js';
 import { checkModel } from '#core/providers/scripted/model-rules.js';
+import { checkHostedPairs } from '#core/providers/scripted/read-messages.js';
 import { Violation } from '#core/providers/scripted/seen-request.js';
 import { unpaired } from '../providers/pairs.js';
 
@@ -99,13 +100,14 @@ export class TunnelService {
   problemsOf(body: Json, bytes = JSON.stringify(body).length): string[] {
     const problems = [
       ...(this.#shape?.(body) ?? []),
-      ...unpaired(messagesOf(body).map(withoutCode)),
+      ...unpaired(messagesOf(body).map(withoutWaiting)),
       ...RULES.flatMap((rule) => rule(this.api, body)),
       ...(bytes > MAX_BYTES ? [`The request has ${bytes} bytes; the maximum is ${MAX_BYTES}.`] : []),
       ...this.#sealProblems(body),
     ];
     try {
       checkModel(this.api, body);
+      if (this.api === 'anthropic-messages') checkHostedPairs(body.messages as Parameters<typeof checkHostedPairs>[0]);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       problems.push(error.message);
@@ -138,16 +140,12 @@ function messagesOf(body: Json): readonly Json[] {
   return listOf(body.input ?? body.messages);
 }
 
-/** The message without the code of a provider, which may wait for results of its calls. */
-function withoutCode(message: Json): Json {
-  const isCode = ({ type, name }: Json): boolean =>
-    type === 'program' ||
-    type === 'program_output' ||
-    type === 'code_execution_tool_result' ||
-    (type === 'server_tool_use' && name === 'code_execution');
-  if (isCode(message)) return {};
+/** The message without what may wait for its result: programs, and the hosted calls of Messages. */
+function withoutWaiting(message: Json): Json {
+  const mayWait = ({ type }: Json): boolean => /^program|^(?:server|mcp)_tool_use$|.+_tool_result$/u.test(String(type));
+  if (mayWait(message)) return {};
   return Array.isArray(message.content)
-    ? { ...message, content: listOf(message.content).filter((one) => !isCode(one)) }
+    ? { ...message, content: listOf(message.content).filter((one) => !mayWait(one)) }
     : message;
 }
 

@@ -5,6 +5,7 @@ import { APIS } from '../providers/asking.js';
 import { BETA_TYPES, requestChecks, sdkSchemas } from '../providers/request-schemas.js';
 import { conversation, streamsOf, travel } from './conversations.js';
 import { FAMILIES } from './families.js';
+import { OPTIONS, requestsWith } from './options.js';
 import { replay } from './streams.js';
 
 /*
@@ -29,6 +30,20 @@ describe.each(APIS)('streams of %s', (api) => {
     console.log(`${api}: ${streams.length} streams, ${requests} requests, ${refusals.length} refusals`);
     expect(refusals).toEqual([]);
   });
+});
+
+test('every option of an agent, a run and a provider is legal for each family', async () => {
+  const refusals: string[] = [];
+  let requests = 0;
+  for (const family of FAMILIES) {
+    for (const [name, option] of Object.entries(OPTIONS)) {
+      const found = await requestsWith(family, option, shapes);
+      requests += found.requests;
+      refusals.push(...found.refusals.map((refusal) => `${name}: ${refusal.slice(0, 500)}`));
+    }
+  }
+  console.log(`${Object.keys(OPTIONS).length} options: ${requests} requests, ${refusals.length} refusals`);
+  expect(refusals).toEqual([]);
 });
 
 test('no request of 200 random conversations is refused, and they cover what can happen', async () => {

@@ -6,6 +6,7 @@ import { OWN_STREAMS } from '../providers/own-streams.js';
 import { APIS } from '../providers/asking.js';
 import { conversation, travel } from './conversations.js';
 import { FAMILIES } from './families.js';
+import { OPTIONS, requestsWith } from './options.js';
 import { replay } from './streams.js';
 import { TunnelService } from './tunnel-service.js';
 
@@ -21,6 +22,14 @@ describe.each(APIS)('streams of the repository (%s)', (api) => {
     const { refusals, requests } = await replay(family!, stream, { world });
     expect(refusals).toEqual([]);
     expect(requests).toBeGreaterThan(FAMILIES.length);
+  });
+});
+
+describe.each(FAMILIES)('$model ($api) refuses no request with', (family) => {
+  test.each(Object.entries(OPTIONS))('%s', async (_name, option) => {
+    const { refusals, requests } = await requestsWith(family, option);
+    expect(refusals).toEqual([]);
+    expect(requests).toBeGreaterThanOrEqual(3);
   });
 });
 
@@ -130,6 +139,55 @@ describe('the wrong requests of before are refused', () => {
       'openai-responses',
       responses({ type: 'reasoning', summary: [], encrypted_content: 'x' }),
       /sealed reasoning/u,
+    ],
+    [
+      'marks of a cached prefix before GPT-5.6',
+      'openai-responses',
+      {
+        ...responses(),
+        model: 'gpt-5.5',
+        input: [
+          {
+            type: 'message',
+            role: 'developer',
+            content: [{ type: 'input_text', text: 'Go', prompt_cache_breakpoint: { mode: 'explicit' } }],
+          },
+        ],
+      },
+      /prompt_cache_breakpoint/u,
+    ],
+    ['a background answer that is not stored', 'openai-responses', { ...responses(), background: true }, /store=true/u],
+    [
+      'a schema with an optional member',
+      'openai-responses',
+      {
+        ...responses(),
+        text: {
+          format: {
+            type: 'json_schema',
+            name: 'answer',
+            strict: true,
+            schema: { type: 'object', properties: { n: {} }, additionalProperties: false },
+          },
+        },
+      },
+      /Missing 'n'/u,
+    ],
+    [
+      'a schema of an open object',
+      'anthropic-messages',
+      messages([user], { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }),
+      /additionalProperties/u,
+    ],
+    [
+      'a schema for a model that enforces none',
+      'openai-chat',
+      {
+        model: 'gpt-3.5-turbo',
+        messages: [{ role: 'user', content: 'Go' }],
+        response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } },
+      },
+      /not supported with the model 'gpt-3.5-turbo'/u,
     ],
     ['an effort', 'openai-responses', { ...responses(), reasoning: { effort: 'none' } }, /'none' is not supported/u],
     [

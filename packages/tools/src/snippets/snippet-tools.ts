@@ -94,7 +94,7 @@ async function saveSnippet(
   checkSchemas(input, output);
   const checked = await savedScripts?.check({ name, version: 1, source, input, output });
   if (checked === undefined)
-    throw failure('unavailable', 'Snippets can be saved only in a harness. Call the tool in a script.');
+    throw failure('unavailable', 'Snippets can be saved only by a script. Call the tool in a script.');
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
   // A user who approved the call has read the source.
   const label = context.covers === undefined ? savedLabel(context) : {};

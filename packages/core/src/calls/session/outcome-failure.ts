@@ -94,7 +94,7 @@ export function endFailure(end: FailingEnd, sources: FailureSources): ScriptFail
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure(
         'HarnessInternalError',
-        'Toolscript itself failed while it ran the script. The option onInternalError of the harness receives the cause.',
+        'Toolscript itself failed while it ran the script. Its host receives the cause.',
         {
           metadata: facts,
         },

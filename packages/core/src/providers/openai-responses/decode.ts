@@ -109,7 +109,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     if (!Array.isArray(response.output)) return this.#writer.fail(wireFailure(response.error ?? data));
     this.#end(response, 'completed');
     if (this.#writer.isEnded || UNFINISHED.includes(response.status)) return;
-    this.#finishItems(response, true);
+    this.#finishItems(response);
     this.#writer.stopEarly('other', withoutNulls({ stop_reason: wireName(response.status) }));
   }
 
@@ -255,10 +255,10 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer.usage(responsesUsage(response.usage));
     switch (wireName(response.status) ?? status) {
       case 'completed':
-        this.#finishItems(response, false);
+        this.#finishItems(response);
         return this.#isPaused() ? this.#writer.stopEarly('paused') : this.#writer.complete(inputChanges(response));
       case 'incomplete':
-        this.#finishItems(response, true);
+        this.#finishItems(response);
         return this.#writer.stopEarly(
           responsesIncompleteReason(response.incomplete_details),
           withoutNulls({ stop_reason: wireMembers(response.incomplete_details).reason }),
@@ -285,7 +285,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     return slots.some(isHosted) && !slots.some(({ kind }) => kind === 'message' || kind === 'function_call');
   }
 
-  #finishItems(response: Members, stoppedEarly: boolean): void {
+  #finishItems(response: Members): void {
     const nothingIsDone = [...this.#slots.values()].every(({ done }) => !done);
     for (const [index, item] of wireList(response.output)
       .map((item) => knownItem(wireMembers(item)))
@@ -298,10 +298,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
         slot.item.cancel('The answer stopped before this item was complete.');
         continue;
       }
-      const members = nativeMembers(slot.announced);
       // defence: plain-text-call-not-done
-      if (stoppedEarly || members.native_type === 'custom_tool_call') slot.item.finishCut(members);
-      else slot.item.finish(members);
+      slot.item.finishCut(nativeMembers(slot.announced));
     }
   }
 }

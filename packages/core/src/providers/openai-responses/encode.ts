@@ -125,6 +125,7 @@ interface FunctionCall {
   id?: string | undefined;
   namespace?: string | undefined;
   caller?: Caller | undefined;
+  async?: boolean | undefined;
 }
 
 interface CustomToolCall {
@@ -135,6 +136,7 @@ interface CustomToolCall {
   id?: string | undefined;
   namespace?: string | undefined;
   caller?: Caller | undefined;
+  async?: boolean | undefined;
 }
 
 interface FunctionCallOutput {
@@ -409,10 +411,12 @@ function responsesCall(call: Call, stored: boolean): FunctionCall | CustomToolCa
   return { type: 'function_call', call_id, name, arguments: objectJson(call.arguments), ...native };
 }
 
-function nativeCallMembers({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {
+type NativeCallMembers = Pick<FunctionCall, 'id' | 'namespace' | 'caller' | 'async'>;
+
+function nativeCallMembers({ item }: Call): NativeCallMembers {
   if (item === undefined || !isNativeTo('openai-responses', item)) return {};
-  const { native_id: id, namespace, caller } = item;
-  return nonNull({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
+  const { native_id: id, namespace, caller, async } = item;
+  return nonNull({ id, namespace, caller, async }) as NativeCallMembers;
 }
 
 function responsesCallOutput({ call, parts }: AnsweredCall): FunctionCallOutput | CustomToolCallOutput {

@@ -30,6 +30,9 @@ export function checkModel(api: ProviderApi, body: Members): void {
     chatToolProblem,
     thinkingProblem,
     fileProblem,
+    schemaProblem,
+    breakpointProblem,
+    backgroundProblem,
   ]) {
     const found = problem(asked);
     if (found !== undefined) throw new Violation(found);
@@ -101,4 +104,45 @@ function thinkingProblem({ api, model, body, effort, facts }: Asked): string | u
   return Number(body.max_tokens) > maxOutputTokens
     ? `max_tokens: ${String(body.max_tokens)} > ${maxOutputTokens}, which is the maximum allowed number of output tokens for ${model}.`
     : undefined;
+}
+
+function schemaProblem({ api, model, body, facts }: Asked): string | undefined {
+  const { text, response_format: ofChat, output_config: ofMessages } = body;
+  const format = wireMembers(wireMembers(text).format ?? ofChat ?? wireMembers(ofMessages).format);
+  if (format.type !== 'json_schema') return undefined;
+  if (facts !== modelFacts('') && facts.structuredOutput !== true)
+    return `Invalid parameter: a format of type 'json_schema' is not supported with the model '${model}'.`;
+  const schema = wireMembers(format.schema ?? wireMembers(format.json_schema).schema);
+  return objectsIn(schema)
+    .map((object) => objectProblem(api, object))
+    .find((problem) => problem !== undefined);
+}
+
+/** "additionalProperties: false must always be set in objects"; at OpenAI also "all fields must be required". */
+function objectProblem(api: ProviderApi, { additionalProperties, properties, required }: Members): string | undefined {
+  if (additionalProperties !== false)
+    return "Invalid schema: 'additionalProperties' is required to be supplied and to be false.";
+  const missing = Object.keys(wireMembers(properties)).find((name) => !wireList(required).includes(name));
+  return api === 'anthropic-messages' || missing === undefined
+    ? undefined
+    : `Invalid schema: 'required' is required to be an array including every key in properties. Missing '${missing}'.`;
+}
+
+function objectsIn(value: unknown): Members[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.values(value).flatMap(objectsIn);
+  return (value as Members).type === 'object' ? [value as Members, ...inner] : inner;
+}
+
+/** Source: https://docs.rs/crate/lm15/latest/source/src/dialects/openai_responses/cache.rs, read on 2026-11-29. */
+function breakpointProblem({ model, body, facts }: Asked): string | undefined {
+  const isMarked = JSON.stringify(body).includes('"prompt_cache_breakpoint":{');
+  return isMarked && facts !== modelFacts('') && facts.cacheBreakpoints !== true
+    ? `Unsupported parameter: 'prompt_cache_breakpoint' is not supported with the model '${model}'.`
+    : undefined;
+}
+
+/** Source: https://community.openai.com/t/1382584, read on 2026-11-29. */
+function backgroundProblem({ body }: Asked): string | undefined {
+  return body.background === true && body.store === false ? 'Background responses require store=true.' : undefined;
 }

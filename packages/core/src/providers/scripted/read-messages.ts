@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CacheMark, CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
+import { wireMembers, type Members } from '../wire-values.js';
 import { reasoningBlob, Violation, type SeenMessage, type SeenRequest, type SpokenPart } from './seen-request.js';
 
 const mark = { cache_control: CacheMark.optional() };
@@ -175,19 +176,34 @@ function toolResultIds(content: string | readonly z.infer<typeof UserBlock>[]): 
   return content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
 }
 
-/** A hosted call has its result in its own message or a later one of the assistant, before the user speaks. */
-function checkHostedPairs(messages: readonly Message[]): void {
-  const open = new Set<string>();
+/** A message, as far as `checkHostedPairs` reads it. */
+interface HostedMessage {
+  readonly role: string;
+  readonly content: string | readonly Members[];
+}
+
+/**
+ * A hosted call has its result in its own message. Only results of other calls may come between: the next message of
+ * the assistant then begins with the result, or with a call of the code that waits.
+ *
+ * @throws Violation
+ */
+export function checkHostedPairs(messages: readonly HostedMessage[]): void {
+  const open = new Set<unknown>();
   for (const [index, { role, content }] of messages.entries()) {
-    if (role === 'user' && open.size > 0)
-      throw new Violation(
-        `messages.${index - 1}: \`server_tool_use\` with id ${[...open][0]} has no result block. Send both or none.`,
-      );
-    if (role === 'user' || typeof content === 'string') continue;
-    for (const block of content) {
-      if ('tool_use_id' in block && !open.delete(String(block.tool_use_id)))
-        throw new Violation(`messages.${index}: the result of ${String(block.tool_use_id)} has no call before it.`);
-      if (block.type === 'server_tool_use' || block.type === 'mcp_tool_use') open.add(String(block.id));
+    const carried = new Set(open);
+    for (const block of typeof content === 'string' ? [{ type: 'text' }] : content) {
+      const { type, id, tool_use_id: result, caller } = block as Members;
+      const isRest = role === 'user' ? type === 'tool_result' : open.has(result ?? wireMembers(caller).tool_id);
+      if (carried.size > 0 && !isRest)
+        throw new Violation(
+          `messages.${index}: \`server_tool_use\` with id ${String([...carried][0])} has no result block. Send both or none.`,
+        );
+      if (role === 'user') continue;
+      carried.delete(result);
+      if (result !== undefined && !open.delete(result))
+        throw new Violation(`messages.${index}: the result of ${String(result)} has no call before it.`);
+      if (type === 'server_tool_use' || type === 'mcp_tool_use') open.add(id);
     }
   }
 }

@@ -36,6 +36,7 @@ const callMembers = {
   call_id: CallId,
   name: Name,
   namespace: z.string().optional(),
+  async: z.boolean().optional(),
   caller: Caller.optional(),
 };
 const Output = z.union([z.string(), z.array(InputPart).min(1)]);
