@@ -5,7 +5,9 @@ import {
   type ScriptPosition,
   type Settlement,
   type SourcePosition,
+  type Operation,
 } from '../../protocol/index.js';
+import { identifierName } from '../../text/identifier-name.js';
 import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import {
   callIdIndex,
@@ -244,6 +246,11 @@ export class ScriptCalls {
     const open = [...timers, ...(this.#taskCalls?.open() ?? []), ...overBudget];
     this.close();
     return open.toSorted((left, right) => left.callIndex - right.callIndex);
+  }
+
+  /** The tools that the script found and did not call. */
+  foundBeside(operations: readonly Operation[]): readonly string[] {
+    return this.#catalog.foundBeside(new Set(operations.map(({ tool }) => identifierName(tool))));
   }
 
   callId(callIndex: number): string {
