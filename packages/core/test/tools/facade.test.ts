@@ -664,7 +664,7 @@ describe('a result', () => {
     const row: Record<string, unknown> = { first: shared, second: shared };
     expect((await resultOf({ rows: [row] })).answer.ok).toBe(true);
     row['parent'] = row;
-    expect((await resultOf({ rows: [row] })).operation.result).toEqual({
+    expect((await resultOf({ rows: [row] })).operation?.result).toEqual({
       rows: [{ first: shared, second: shared, parent: '[cycle: result.rows[0]]' }],
     });
   });
