@@ -131,6 +131,33 @@ const FORMS: readonly (readonly [expression: string, form: unknown])[] = [
   ['new BigInt64Array([1n])', [1]],
 ];
 
+describe('JSON.parse', () => {
+  it.each([
+    ['{ a: [1] }', { a: [1] }],
+    ['[1, 2]', [1, 2]],
+    ['[5]', [5]],
+    ['"[5]"', [5]],
+    ['new String("[5]")', [5]],
+    ['5', 5],
+    ['{ toString: () => "[6]" }', [6]],
+  ])('returns data as it is, and reads texts: %s', async (given, expected) => {
+    expect(await value(`const given: any = ${given}; return JSON.parse(given)`)).toEqual(expected);
+  });
+
+  it.each(['Promise.resolve(1)', 'new Map()', 'Object.create(null)', 'undefined', '"{"'])(
+    'throws for another value: %s',
+    async (given) => {
+      const source = `const given: any = ${given}; try { JSON.parse(given); return 'read' } catch { return 'thrown' }`;
+      expect(await value(source)).toBe('thrown');
+    },
+  );
+
+  it('reads the result of a tool, which is data', async () => {
+    expect(await value('return JSON.parse((await tools.echo({ value: { a: 1 } })) as any).a')).toBe(1);
+    expect(await value("return JSON.parse('[1, 2]', (_, each) => (each === 2 ? 3 : each))")).toEqual([1, 3]);
+  });
+});
+
 describe('a value of the language has a form in JSON', () => {
   it.each(FORMS)('in a value: %s', async (expression, form) => {
     expect(await value(`const made: any = ${expression}; return { a: [0, made] }`)).toEqual({ a: [0, form] });
