@@ -108,7 +108,7 @@ const isRefused = (outcome: Outcome) => outcome.status === 'failed';
 const warningsOf = ({ diagnostics }: Outcome) =>
   diagnostics.flatMap(({ severity, message }) => (severity === 'warning' ? [message] : []));
 
-/** Whether a mutant fails, or is warned about, otherwise than its script. */
+/** True if a mutant fails, or has a warning, that its script has not. */
 function isNoticed(outcome: Outcome, original: Outcome): boolean {
   if (outcome.status === 'failed') return outcome.error.message !== original.error?.message;
   const known = warningsOf(original);

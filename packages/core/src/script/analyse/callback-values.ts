@@ -108,7 +108,7 @@ function isPure(expression: Node): boolean {
 /** List methods that only compute a value, unless their callback acts. */
 const COMPUTING = new Set(['map', 'flatMap', 'filter', 'find', 'reduce', 'slice', 'join', 'toSorted', 'toReversed']);
 
-/** Whether the call is of a method that only computes a value. What its callback does is looked at apart. */
+/** Whether the call is of a method that only computes a value. Its callback is looked at apart. */
 function isComputed(node: Node): boolean {
   const callee = node.type === 'CallExpression' ? innerExpression(node.callee) : undefined;
   return callee?.type === 'MemberExpression' && COMPUTING.has(memberName(callee) ?? '');
