@@ -1222,6 +1222,7 @@ export interface components {
             /** @enum {string} */
             announces?: "all" | "changes" | undefined;
             content: string;
+            declares?: string[] | undefined;
             files?: ({
                 data: string;
                 /** @enum {string} */
@@ -1352,6 +1353,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+            found?: string[] | undefined;
             heap?: string | undefined;
             id: string;
             images?: ({

@@ -36,6 +36,7 @@ import { RunAccount, SaidText } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
 import type { SpentUsage } from './spent.js';
 import type { RunLog } from './run-log.js';
+import { ToolDeclarations } from './tool-declarations.js';
 import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 
 export interface AgentRunSettings extends RecoverySettings {
@@ -81,6 +82,8 @@ export class AgentRun {
   readonly #output: FinalOutput | undefined;
   readonly #recovery: ScriptRecovery;
   readonly #nextTurn: NextTurn;
+  /** Undefined: no script runs. */
+  readonly #declarations: ToolDeclarations | undefined;
   /** The answers so far, including those before the run's approvals and interruptions. */
   #turns: number;
   /** The tool choice of the next answer. */
@@ -111,6 +114,10 @@ export class AgentRun {
     const window = { log: this.#log, account: this.#account, provider, signal };
     this.#window = new ContextWindow({ ...window, size: agent.contextWindow, beginning });
     this.#recovery = new ScriptRecovery(settings);
+    const { carrier, instructionTokens: tokenBudget } = agent;
+    const { principal } = settings.options;
+    if (mode === 'enabled' && carrier !== 'hosted')
+      this.#declarations = new ToolDeclarations({ harness, system: this.#system, tokenBudget, principal });
     this.#nextTurn = new NextTurn(settings, { hostedCode: this.#hostedCode, output: this.#output });
   }
 
@@ -302,6 +309,8 @@ export class AgentRun {
     const spent = this.#spentLimit();
     if (spent !== undefined) return incompleteEnd(spent);
     this.#hostedCode.reportLost();
+    const declared = this.#declarations?.after(this.#log.conversation());
+    if (declared !== undefined) putItem(this.#log.emit, declared);
     const conversation = this.#log.conversation();
     if (this.#window.isFull(conversation) && !this.#hostedCode.waits) return { type: 'compacting' };
     this.#turns += 1;

@@ -13,6 +13,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     role: { type: 'string', enum: ['assistant', 'user', 'system'] },
     content: { type: 'string' },
     announces: { type: 'string', enum: ['all', 'changes'] },
+    declares: { type: 'array', items: { type: 'string' } },
     images: {
       type: 'array',
       items: {
@@ -284,6 +285,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
         required: ['name', 'type'],
       },
     },
+    found: { type: 'array', items: { type: 'string' } },
     metadata: {
       type: 'object',
       properties: {

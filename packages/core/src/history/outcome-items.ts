@@ -47,6 +47,7 @@ export function outcomeToOutputItem(
       untrusted: outcome.untrusted,
       heap: outcome.heap,
       scope: outcome.scope?.map(({ name, type }) => ({ name, type })),
+      found: outcome.found && [...outcome.found],
     }),
     metadata: toSnakeCase(outcome.metadata),
   };

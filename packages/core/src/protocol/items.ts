@@ -104,6 +104,8 @@ export const MessageItemSchema = z.looseObject({
    * before, `changes` adds to it.
    */
   announces: z.enum(['all', 'changes']).optional(),
+  /** The tools that the message declares, because scripts have used or found them. */
+  declares: z.array(z.string()).optional(),
   /** The images of a user's message, without `data`. */
   images: z.array(ImagePartSchema).optional(),
   /** The files of a user's message. */
@@ -194,6 +196,8 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
   heap: z.string().optional(),
   /** The variables that the script added, with their types. */
   scope: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
+  /** The tools that the script found and did not call, best first. */
+  found: z.array(z.string()).optional(),
   metadata: OutcomeMetadataSchema,
 });
 

@@ -63,6 +63,8 @@ export type Outcome<T = unknown> = {
   heap?: string | undefined;
   /** The variables that the script added, with their types in TypeScript. */
   scope?: readonly ScopeEntry[] | undefined;
+  /** The tools that the script found with `catalog.search` and did not call, best first. At most 5. */
+  found?: readonly string[] | undefined;
 } & (
   | { status: 'completed'; value: T; error?: undefined; suspension?: undefined; pendingApprovals?: undefined }
   | { status: 'failed'; value?: undefined; error: ScriptFailure; suspension?: undefined; pendingApprovals?: undefined }

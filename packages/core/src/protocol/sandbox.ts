@@ -196,6 +196,11 @@ export interface SandboxCall {
   readonly argsJson: string;
   /** The reason why the arguments cannot be serialized, including the path. */
   readonly argsProblem?: string | undefined;
+  /**
+   * The members of the arguments that are base64 text because the script gave bytes: the keys that lead to each, and the
+   * problem where the tool takes no base64.
+   */
+  readonly argsBytes?: readonly { readonly keys: readonly string[]; readonly problem: string }[] | undefined;
   /** The 1-based position of the call in `javascript`; 0 if unknown. */
   readonly line: number;
   readonly column: number;

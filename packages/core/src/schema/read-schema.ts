@@ -114,6 +114,7 @@ class SchemaReader {
   #annotations(schema: Schema, json: Json): void {
     if (typeof json['description'] === 'string') schema.description = json['description'];
     if (typeof json['format'] === 'string') schema.format = json['format'];
+    schema.isBase64 = json['contentEncoding'] === 'base64' || json['format'] === 'byte';
     schema.default = json['default'] as JsonValue | undefined;
     schema.deprecated = json['deprecated'] === true;
     schema.nullable = json['nullable'] === true;

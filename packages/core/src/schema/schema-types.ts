@@ -94,6 +94,7 @@ export class SchemaTypeWriter {
   #plain(type: string, schema: Schema, depth: number): string {
     if (type === 'array') return this.#array(schema, depth);
     if (type === 'object') return this.#object(schema, depth);
+    if (type === 'string' && schema.isBase64 && this.#unknownType === 'unknown') return 'string | Uint8Array';
     return type === 'integer' ? 'number' : type;
   }
 

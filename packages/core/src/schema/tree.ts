@@ -15,6 +15,8 @@ export class Schema {
 
   description: string | undefined;
   format: string | undefined;
+  /** Whether a text is bytes in base64. */
+  isBase64 = false;
   default: JsonValue | undefined;
   deprecated = false;
   /** Null is accepted besides the values of `types` and `choices`. */

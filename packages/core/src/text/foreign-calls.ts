@@ -18,7 +18,7 @@ export function readForeignCalls(
   text: string,
   { mayEndEarly = false }: { readonly mayEndEarly?: boolean | undefined } = {},
 ): ForeignCalls | undefined {
-  const reader = new Reader(withoutFence(text));
+  const reader = new Reader(withoutFence(text.replace(STRAY_WORD, '')));
   return reader.read(mayEndEarly);
 }
 
@@ -38,6 +38,8 @@ function longestFirst(marks: readonly string[]): readonly string[] {
 
 const INVOKE_MARK =
   /^<(?:antml:|｜DSML｜)?(?:invoke name=|function=|function name=)|^<\|channel\|>\w{1,20}\s{0,8}to=|^Action:[^\n]{1,150}\r?\n\s{0,8}Action Input:/u;
+/** A word before a call, which models write by accident. */
+const STRAY_WORD = /^\s{0,8}\w{1,20}[ \t]{0,8}\r?\n\s{0,8}(?=<(?:antml:)?(?:invoke|function|tool))/u;
 const FENCE = /^`{3,32}[ \t]{0,8}([\w-]{0,20})[ \t]{0,8}\r?\n/u;
 const FENCE_END = /(?<![\s`])\s*`{3,}\s*$/u;
 
@@ -56,6 +58,9 @@ const NAMED_WITHOUT_ARGUMENTS = /([\w.:/-]{1,128})\s*(?=<\/tool_call>|<arg_key>)
 const CHANNEL =
   /(?:<\|channel\|>(?:commentary|analysis))?\s{0,8}to=([\w.:/-]{1,128})\s{0,8}(?:<\|channel\|>commentary\s{0,8})?(?:<\|constrain\|>)?(?:json|code)?\s{0,8}<\|message\|>/uy;
 const REACT = /Action:[ \t]*([\w.:/-]{1,128})[ \t]*\r?\n\s*Action Input:\s*(?=\{)/uy;
+const QUOTE = '<|"|>';
+const QUOTED_END = '<tool_call|>';
+const BARE_KEYS = /([{,]\s{0,8})([\w-]{1,128}):/gu;
 const ACTION_END = /\s*(?:```)?/uy;
 
 /** Reads calls one after the other. Every step either moves on or ends the reading, so the time is linear. */
@@ -134,6 +139,18 @@ class Reader {
     return value === undefined ? undefined : { value, end };
   }
 
+  /** The object at the index whose keys have no quotes and whose texts are between `<|"|>`. */
+  #quoted(from: number): { readonly value: unknown; readonly end: number } | undefined {
+    const end = this.#text.indexOf(QUOTED_END, from);
+    if (end < 0) return undefined;
+    const parts = this.#text.slice(from, end).split(QUOTE);
+    const json = parts.map((part, index) =>
+      index % 2 === 1 ? JSON.stringify(part) : part.replace(BARE_KEYS, '$1"$2":'),
+    );
+    const value = parsedJson(json.join(''));
+    return value === undefined ? undefined : { value, end };
+  }
+
   #readInvoke(): boolean {
     const opening = this.#match(INVOKE);
     const end = opening && this.#endOf(opening, `</${opening[1] ?? ''}invoke>`);
@@ -168,7 +185,8 @@ class Reader {
   #readNamed(): boolean {
     const named = this.#match(NAMED);
     if (named === undefined) return false;
-    const value = this.#json(named.index + named[0].length);
+    const at = named.index + named[0].length;
+    const value = this.#json(at) ?? this.#quoted(at);
     const args = value === undefined ? undefined : plainMembers(value.value);
     if (value === undefined || args === undefined) return false;
     ACTION_END.lastIndex = value.end;

@@ -76,6 +76,12 @@ export const NOTATIONS: readonly Notation[] = [
     source: `${VLLM}/phi4mini_tool_parser.py`,
   },
   {
+    of: 'Gemma',
+    marks: ['<|tool_call>call:'],
+    others: ['<tool_call|>'],
+    source: 'github.com/tinyhumansai/openhuman, issue 6344',
+  },
+  {
     of: 'InternLM',
     marks: ['<|action_start|><|plugin|>'],
     others: ['<|action_end|>'],

@@ -84,7 +84,9 @@ it('every notation of the corpus is found in an answer, and its arguments are no
   const calls = peerScripts().filter(({ source, expected, script: text }) => {
     const isForeign = !/^(?:const|let|return|\s*\/\/)/u.test(text) && !text.includes('await tools');
     return (
-      isForeign && expected.gives !== undefined && /vllm|sglang|cookbook|litellm|issue threads|langchain/u.test(source)
+      isForeign &&
+      expected.gives !== undefined &&
+      /vllm|sglang|cookbook|litellm|issue threads|langchain|claude-code|macprovider|openhuman/u.test(source)
     );
   });
   expect(calls.length).toBeGreaterThan(40);

@@ -158,8 +158,23 @@ describe('objects in places for strings', () => {
     [`${ROWS} return rows.map((row) => row.title).join() + \`\${rows.length} \${rows.some((row) => row.id)}\``, 'runs'],
     [`${ROWS} for (const { owner: { name }, title } of rows) text(\`\${title} \${name}\`); return 1`, 'runs'],
     [`${ROWS} return rows.map((row: any) => { row = { ...row, toString: () => 'a' }; return \`\${row}\` })`, 'runs'],
-    [`${READ} return JSON.parse(item)`, 'refused ts2345'],
-    [`${READ} try { return JSON.parse(item) } catch { return item }`, 'told ts2345'],
+    [`${READ} return JSON.parse(item)`, 'runs'],
+    [`return JSON.parse(tools.read({ id: "1" }))`, 'refused ts2345'],
+    ['return JSON.stringify({ item: [tools.read({ id: "1" })] })', 'refused promise-in-text'],
+    ['return JSON.stringify({ item: [await tools.read({ id: "1" })] })', 'runs'],
+    ['let rest: any = 1; rest = 2; return tools.list(JSON.stringify({ rest }))', 'refused ts2345'],
+    ['return catalog.search({ limit: 1 }, "read")', 'refused ts2345'],
+    ['return catalog.search("read", { limit: 1 })', 'runs'],
+    [
+      'const all = await Promise.allSettled([tools.read({ id: "1" })]); return all.map((one) => one.value.titel)',
+      'refused ts2551',
+    ],
+    [
+      'const all = await Promise.allSettled([tools.read({ id: "1" })]); return all.map((one) => one.value.title)',
+      'told ts18048',
+    ],
+    [`${ROWS} function ids() { rows.map((row) => row.id); } return ids()`, 'refused lost-value'],
+    [`${ROWS} function ids() { rows.map((row) => { text(row.title); return row.id; }); } ids()`, 'runs'],
     [`${READ} return JSON.parse(item.title)`, 'runs'],
   ])('%s: %s', async (source, decision) => {
     expect(await decisionOn(source)).toBe(decision);

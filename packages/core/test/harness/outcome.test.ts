@@ -49,16 +49,13 @@ describe('a value is plain JSON data', () => {
   });
 
   it.each([
-    ['return new Map([[1, 2]])', 'value', 'Map'],
-    ['return { a: [1, { b: new Set() }] }', 'value.a[1].b', 'Set'],
-    ['return [1n]', 'value[0]', 'BigInt'],
+    ['return { a: [1, { b: new WeakSet() }] }', 'value.a[1].b', 'WeakSet'],
+    ['return [/a/]', 'value[0]', 'RegExp'],
     ['return { s: Symbol("x") }', 'value.s', 'Symbol'],
     ['return { f() {} }', 'value.f', 'function'],
     ['return class {}', 'value', 'function'],
-    ['const o = { x: {} }; o.x.y = o; return o', 'value.x.y', 'cycle'],
-    ['const a = []; a.push(a); return { a }', 'value.a[0]', 'cycle'],
     ['return { p: Promise.resolve(1) }', 'value.p', 'Promise'],
-    ['return { "odd key": 1n }', 'odd key', 'BigInt'],
+    ['return { "odd key": /a/ }', 'odd key', 'RegExp'],
   ])('%s is a SerializationError that names the path', async (source, path, kind) => {
     const error = await failure(source);
     expect(error).toMatchObject({ code: 'SerializationError', phase: 'finalizing' });
@@ -66,14 +63,12 @@ describe('a value is plain JSON data', () => {
     expect(error.message.toLowerCase()).toContain(kind.toLowerCase());
   });
 
-  it.each([
-    'return { toJSON() { return 1n } }',
-    'const o = { toJSON() { return o2 } }; const o2 = { o: 1 }; o2.self = o2; return o',
-    'return { toJSON() { return new Map([[1, 2]]) } }',
-    'return { a: { toJSON() { return () => 1 } } }',
-  ])('the result of toJSON follows the same rules: %s', async (source) => {
-    expect((await failure(source)).code).toBe('SerializationError');
-  });
+  it.each(['return { toJSON() { return new WeakMap() } }', 'return { a: { toJSON() { return () => 1 } } }'])(
+    'the result of toJSON follows the same rules: %s',
+    async (source) => {
+      expect((await failure(source)).code).toBe('SerializationError');
+    },
+  );
 
   it.each([
     ['{ get a() { throw new Error("mine") } }', 'value.a'],
@@ -125,8 +120,8 @@ describe('a value is plain JSON data', () => {
 
 describe('a last value without a return', () => {
   it.each([
-    ['[1].reduce((all, one) => all.set(one, one), new Map())', 'a Map'],
-    ['[10n ** 20n]', 'value[0] is a BigInt'],
+    ['[1, 2].values()', 'an Iterator'],
+    ['[/a/]', 'value[0] is a RegExp'],
     ['"x".repeat(3_000_000)', 'at most'],
   ])('does not fail a script that has done its work: %s', async (last, fault) => {
     const outcome = await harness.runScript(`await tools.echo({ value: 1 });\n${last}`);

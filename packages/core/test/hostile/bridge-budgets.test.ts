@@ -53,12 +53,14 @@ describe('the reason why arguments cannot be serialised', () => {
   it.each([
     ['an error with a long message', '{ toJSON() { throw new Error("x".repeat(50000)); } }'],
     ['a long text that is thrown', '{ toJSON() { throw "x".repeat(50000); } }'],
-    ['a member with a long name', '{ ["k".repeat(50000)]: 1n }'],
-    ['many members with long names', 'Array(90).fill("k".repeat(500)).reduce((inner, key) => ({ [key]: inner }), 1n)'],
+    ['a member with a long name', '{ ["k".repeat(50000)]: /a/ }'],
+    ['bytes with a long name', '{ ["k".repeat(50000)]: new Uint8Array(1) }'],
+    ['many members with long names', 'Array(90).fill("k".repeat(500)).reduce((inner, key) => ({ [key]: inner }), /a/)'],
   ])('is truncated, and the script continues: %s', async (_name, value) => {
     const { calls } = await firstWords(`tools.echo(${value}).catch(() => {}); return 1;`);
     expect(calls).toHaveLength(1);
-    expect(calls[0]!.argsProblem).toMatch(/more characters\]/u);
+    const { argsProblem, argsBytes } = calls[0]!;
+    expect(argsProblem ?? argsBytes?.[0]?.problem).toMatch(/more characters\]/u);
   });
 });
 

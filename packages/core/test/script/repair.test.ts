@@ -300,6 +300,18 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     codes: ['repair-last-value'],
   },
   {
+    name: 'parts of a result that are only stored, at the end',
+    source: 'const { exitCode, stdout: said = "", none } = await tools.exec({ argv: ["h"] });',
+    answer: { exitCode: 0, said: 'h' },
+    codes: ['repair-last-value'],
+  },
+  {
+    name: 'items that are only stored, at the end',
+    source: 'const [one, ...others] = await Promise.all([tools.exec({ argv: ["h"] }), 2, 3])',
+    answer: [{ exitCode: 0, stdout: 'h' }, [2, 3]],
+    codes: ['repair-last-value'],
+  },
+  {
     name: 'a tool call alone that nobody awaits',
     source: 'tools.exec({ argv: ["d"] })',
     answer: { exitCode: 0, stdout: 'd' },

@@ -645,8 +645,6 @@ describe('a result', () => {
   });
 
   it('that is not JSON is reported with the fact that the call took effect', async () => {
-    const cyclic: Record<string, unknown> = {};
-    cyclic['self'] = cyclic;
     let deep: unknown = 1;
     for (let level = 0; level < 200; level++) deep = [deep];
     const hostile = {
@@ -654,7 +652,7 @@ describe('a result', () => {
         throw new Error('no');
       },
     };
-    for (const odd of [cyclic, deep, quiet, Symbol('x'), hostile]) {
+    for (const odd of [deep, quiet, Symbol('x'), hostile]) {
       const { answer, operation } = await resultOf(odd);
       expect(codeOf(answer)).toBe('ToolExecutionError');
       expect(messageOf(answer)).toContain('took effect');
@@ -662,12 +660,14 @@ describe('a result', () => {
     }
   });
 
-  it('that contains itself is reported with the path of the cycle, and a value that is used twice is none', async () => {
+  it('that contains itself has a text in its place, and a value that is used twice is none', async () => {
     const shared = { n: 1 };
     const row: Record<string, unknown> = { first: shared, second: shared };
     expect((await resultOf({ rows: [row] })).answer.ok).toBe(true);
     row['parent'] = row;
-    expect(messageOf((await resultOf({ rows: [row] })).answer)).toContain('result.rows[0].parent is a cycle');
+    expect((await resultOf({ rows: [row] })).operation?.result).toEqual({
+      rows: [{ first: shared, second: shared, parent: '[cycle: result.rows[0]]' }],
+    });
   });
 
   it('contains only the name and message of errors', async () => {

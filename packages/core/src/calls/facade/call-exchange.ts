@@ -5,8 +5,9 @@ import { NULL_AS_ABSENT, nullAsAbsent } from '../../text/null-as-absent.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeCall, FacadeOptions } from './facade-types.js';
 import { namesPrototype, parseJson, PROTOTYPE_MEMBER } from '../../schema/json-text.js';
+import { bytesProblem } from '../../schema/base64-members.js';
 import { issueLines } from '../../schema/validation-issues.js';
-import { convertResult, cyclePath, RESULT_CONVERTED, ResultLook } from './plain-result.js';
+import { convertResult, RESULT_CONVERTED, ResultLook, withoutCycles } from './plain-result.js';
 
 type CheckedArguments =
   /** `absent`: paths of members that are null and count as omitted. */
@@ -23,7 +24,7 @@ export interface ArgumentLimits {
 /** Validates the arguments and serialises the effective input, once. `sent`: the recorded form of invalid arguments. */
 export function checkArguments(
   tool: Tool,
-  { argsJson, argsProblem }: FacadeCall,
+  { argsJson, argsProblem, argsBytes }: FacadeCall,
   { maxBytes, maxValues }: ArgumentLimits,
 ): CheckedArguments {
   const wrong = (reason: string): CheckedArguments => ({
@@ -31,7 +32,8 @@ export function checkArguments(
     message: `The arguments of ${tool.name} are wrong: ${reason}.`,
     sent: null,
   });
-  if (argsProblem !== undefined) return wrong(argsProblem);
+  const problem = argsProblem ?? (argsBytes && bytesProblem(tool.inputSchema, argsBytes));
+  if (problem !== undefined) return wrong(problem);
   const bytes = Buffer.byteLength(argsJson);
   // defence: argument-bytes-are-capped
   if (bytes > maxBytes)
@@ -150,23 +152,33 @@ export function checkResult(tool: Tool, result: unknown, limits: ResultLimits): 
   try {
     return serialise(tool, result, limits);
   } catch {
-    const cycle = cyclePath(result);
-    return refusedResult(tool, `its result is not JSON data${cycle === undefined ? '' : `: ${cycle} is a cycle`}`);
+    return withoutItsCycles(tool, result, limits) ?? refusedResult(tool, 'its result is not JSON data');
+  }
+}
+
+function withoutItsCycles(tool: Tool, result: unknown, limits: ResultLimits): CheckedResult | undefined {
+  try {
+    const { value, notes } = withoutCycles(result, limits.maxToolResultValues);
+    if (notes.length === 0) return undefined;
+    const checked = serialise(tool, value, limits);
+    return checked.ok ? { ...checked, notes: [...notes, ...checked.notes] } : checked;
+  } catch {
+    return undefined;
   }
 }
 
 const NO_NOTES: readonly string[] = [];
 
-function serialise(
-  tool: Tool,
-  given: unknown,
-  { maxToolResultBytes: maxBytes, maxToolResultValues: maxValues }: ResultLimits,
-): CheckedResult {
+function serialise(tool: Tool, given: unknown, limits: ResultLimits): CheckedResult {
+  const { maxToolResultBytes: maxBytes, maxToolResultValues: maxValues } = limits;
   const { lost, values, hasErrors, isConvertible } = new ResultLook(given, maxValues);
   if (lost !== undefined) return refusedResult(tool, `its result is not JSON data: result${lost.path} is ${lost.kind}`);
   // defence: result-values-are-capped
   if (values > maxValues)
-    return refusedResult(tool, `its result holds more than ${maxValues} values and names of members; request less`);
+    return (
+      withoutItsCycles(tool, given, limits) ??
+      refusedResult(tool, `its result holds more than ${maxValues} values and names of members; request less`)
+    );
   const { value: result, notes } = isConvertible ? convertResult(given) : { value: given, notes: NO_NOTES };
   let json = JSON.stringify(result, hasErrors ? errorsAsData : undefined) as string | undefined;
   if (json === undefined && result !== undefined)

@@ -2,7 +2,7 @@ import type { ApprovalRequest } from '../../protocol/approvals.js';
 import type { AuditFact } from '../../protocol/audit.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { Operation } from '../../protocol/operations.js';
-import type { GuestError } from '../../protocol/sandbox.js';
+import type { GuestError, SandboxCall } from '../../protocol/sandbox.js';
 import type { Diagnostic, PlannedCall } from '../../protocol/script.js';
 import type { SavedScripts } from '../../protocol/saved-script.js';
 import type { ApprovalGate, GateMemory } from '../../protocol/approval-gate.js';
@@ -69,6 +69,8 @@ export interface FacadeCall {
   readonly argsJson: string;
   /** The reason why the arguments could not be written as JSON, including the path. */
   readonly argsProblem?: string | undefined;
+  /** The members of the arguments that the script gave as bytes. */
+  readonly argsBytes?: SandboxCall['argsBytes'];
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly snippet?: string | undefined;

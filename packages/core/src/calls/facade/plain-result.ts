@@ -190,22 +190,32 @@ function isScalar(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'bigint');
 }
 
-/** The path of the first member that holds itself; undefined if none does. */
-export function cyclePath(result: unknown): string | undefined {
-  const above = new Set<object>();
-  const done = new Set<object>();
-  const search = (value: unknown, path: string): string | undefined => {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (above.has(value)) return path;
-    if (above.size > MAX_JSON_DEPTH || done.has(value)) return undefined;
-    above.add(value);
-    for (const [key, member] of Object.entries(value)) {
-      const found = search(member, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`);
-      if (found !== undefined) return found;
+/**
+ * A copy of a result, in which a text with the place of a value stands for the value inside itself. Throws if it has
+ * more than `maxValues` values.
+ */
+export function withoutCycles(result: unknown, maxValues: number): ConvertedResult {
+  let values = 0;
+  const above = new Map<object, string>();
+  const notes: string[] = [];
+  const copy = (value: unknown, path: string): unknown => {
+    if (typeof value !== 'object' || value === null || above.size > MAX_JSON_DEPTH) return value;
+    const outer = above.get(value);
+    if (outer !== undefined) {
+      if (notes.length < MAX_NOTES) notes.push(`${path} was ${outer} itself; it became "[cycle: ${outer}]".`);
+      return `[cycle: ${outer}]`;
     }
+    const isList = Array.isArray(value);
+    if (!isList && objectKind(value) !== 'plain') return value;
+    values += 1;
+    // defence: broken-cycles-are-bounded
+    if (values > maxValues) throw new RangeError('too many values');
+    above.set(value, path);
+    const members = Object.entries(value).map(
+      ([key, member]) => [key, copy(member, isList ? `${path}[${key}]` : `${path}.${key}`)] as const,
+    );
     above.delete(value);
-    done.add(value);
-    return undefined;
+    return isList ? members.map(([, member]) => member) : Object.fromEntries(members);
   };
-  return search(result, 'result');
+  return { value: copy(result, 'result'), notes };
 }

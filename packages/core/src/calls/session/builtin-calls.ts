@@ -1,5 +1,5 @@
 import type { SandboxCall } from '../../protocol/index.js';
-import { type ToolCatalog } from '../../tools/index.js';
+import type { ToolCatalog, ToolSummary } from '../../tools/index.js';
 import { type CallResult } from '../facade/index.js';
 import { parseJson } from '../../schema/index.js';
 import { hasEnded, type ScriptTasks } from './script-tasks.js';
@@ -102,41 +102,59 @@ function refusal(code: string, message: string): CallResult {
 const MAX_KEPT = 64;
 const MAX_QUESTION_UNITS = 1_024;
 
+/** Maximum number of found tools that the outcome of a script names. */
+const MAX_FOUND = 5;
+
 /** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`, from a cache if possible. */
 export class CatalogCalls {
   readonly #catalog: ToolCatalog;
   readonly #answers = new Map<string, CallResult>();
+  readonly #found = new Set<string>();
 
   constructor(catalog: ToolCatalog) {
     this.#catalog = catalog;
+  }
+
+  /**
+   * The best tools of the searches, as scripts write their names. Empty if the script called one of them, because it
+   * knows what it looked for.
+   */
+  foundBeside(called: ReadonlySet<string>): readonly string[] {
+    return [...this.#found].some((name) => called.has(name)) ? [] : [...this.#found];
   }
 
   /** Answers a query. Throws a `TypeError` for an invalid query. */
   answer(questionJson: string): CallResult {
     const known = this.#answers.get(questionJson);
     if (known !== undefined) return known;
-    const made = answerCatalog(this.#catalog, questionJson);
+    const made = this.#make(questionJson);
     if (this.#answers.size < MAX_KEPT && questionJson.length <= MAX_QUESTION_UNITS)
       this.#answers.set(questionJson, made);
     return made;
   }
-}
 
-function answerCatalog(catalog: ToolCatalog, questionJson: string): CallResult {
-  const { what, query, limit, name, namespace } = readArguments(questionJson);
-  switch (what) {
-    case 'search':
-      return answer(catalog.search(textArgument(query), typeof limit === 'number' ? { limit } : {}));
-    case 'list':
-      return answer(catalog.list(namespace === undefined ? undefined : textArgument(namespace)));
-    case 'describe': {
-      const declaration = catalog.describe(textArgument(name));
-      if (declaration !== undefined) return answer(declaration);
-      const message = catalog.explainMissing(textArgument(name));
-      return { ok: false, error: { code: 'ToolNotFoundError', message } };
+  #make(questionJson: string): CallResult {
+    const { what, query, limit, name, namespace } = readArguments(questionJson);
+    switch (what) {
+      case 'search':
+        return answer(this.#search(textArgument(query), typeof limit === 'number' ? { limit } : {}));
+      case 'list':
+        return answer(this.#catalog.list(namespace === undefined ? undefined : textArgument(namespace)));
+      case 'describe': {
+        const declaration = this.#catalog.describe(textArgument(name));
+        if (declaration !== undefined) return answer(declaration);
+        const message = this.#catalog.explainMissing(textArgument(name));
+        return { ok: false, error: { code: 'ToolNotFoundError', message } };
+      }
+      default:
+        throw new TypeError('The catalog has no such function. Call search, list or describe.');
     }
-    default:
-      throw new TypeError('The catalog has no such function. Call search, list or describe.');
+  }
+
+  #search(query: string, options: Parameters<ToolCatalog['search']>[1]): readonly ToolSummary[] {
+    const hits = this.#catalog.search(query, options);
+    for (const { name } of hits) if (this.#found.size < MAX_FOUND) this.#found.add(name);
+    return hits;
   }
 }
 

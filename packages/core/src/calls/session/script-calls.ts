@@ -5,7 +5,10 @@ import {
   type ScriptPosition,
   type Settlement,
   type SourcePosition,
+  type Operation,
 } from '../../protocol/index.js';
+import { bytesProblem } from '../../schema/base64-members.js';
+import { identifierName } from '../../text/identifier-name.js';
 import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import {
   callIdIndex,
@@ -109,11 +112,12 @@ export class ScriptCalls {
 
   /** Starts a call to a built-in function. Throws a `TypeError` for arguments that the guest's bridge never writes. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
-    if (call.argsProblem !== undefined)
+    const problem = call.argsProblem ?? (call.argsBytes && bytesProblem(undefined, call.argsBytes));
+    if (problem !== undefined)
       return this.#refuse(
         call,
         'ToolValidationError',
-        `The arguments are wrong: ${call.argsProblem}. Pass plain JSON values within the limits.`,
+        `The arguments are wrong: ${problem}. Pass plain JSON values within the limits.`,
       );
     // The script was suspended by a process that allows detached tasks; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
@@ -246,6 +250,11 @@ export class ScriptCalls {
     return open.toSorted((left, right) => left.callIndex - right.callIndex);
   }
 
+  /** The tools that the script found and did not call. */
+  foundBeside(operations: readonly Operation[]): readonly string[] {
+    return this.#catalog.foundBeside(new Set(operations.map(({ tool }) => identifierName(tool))));
+  }
+
   callId(callIndex: number): string {
     return `${this.#options.callPrefix}_${callIndex}`;
   }
@@ -266,6 +275,7 @@ export class ScriptCalls {
       callIndex: call.callIndex,
       ...asked,
       argsProblem: call.argsProblem,
+      argsBytes: call.argsBytes,
       line: own?.line,
       column: own?.column,
       snippet: position === undefined ? undefined : this.#lineAt(position),

@@ -545,7 +545,7 @@ class ScriptSession implements CallListener {
 
   #outcome(end: SandboxEnd, stillRunning: readonly Operation[], durationMs: number): EndedOutcome {
     const { scriptId, compiled: script } = this.#script;
-    return endedOutcome({
+    const outcome = endedOutcome({
       scriptId,
       script,
       limits: this.#context.limits,
@@ -565,6 +565,8 @@ class ScriptSession implements CallListener {
       notes: this.#notes.all,
       metadata: this.#metadata(durationMs),
     });
+    const found = this.#parts?.calls.foundBeside(outcome.operations) ?? [];
+    return found.length === 0 ? outcome : { ...outcome, found };
   }
 
   #soFar(): RunningOutcome {

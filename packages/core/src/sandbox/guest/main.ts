@@ -36,6 +36,7 @@ import { makeConsole } from './console/console.js';
 import { lockDown } from './lockdown.js';
 import { defineProperty, freeze, Math, parse } from './primordials.js';
 import { defineMembers, nameMembers } from './standard-library/define.js';
+import { parseJson } from './standard-library/parse-json.js';
 import installStandardLibrary from './standard-library/install.js';
 
 /** Creates the realm that scripts run in, and returns the functions that the host calls. */
@@ -49,6 +50,7 @@ export default function makeGuest(host: GuestHost): object {
   );
   refuseClasses([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
   defineMembers(Math, nameMembers({ random }));
+  defineMembers(globalThis.JSON, nameMembers({ parse: parseJson }));
   defineMembers(globalThis, {
     ...errorClasses,
     console: makeConsole({ write: writeLog, show, showJson, nowMs: dateNow, framesBelow }),

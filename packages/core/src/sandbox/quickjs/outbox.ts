@@ -1,4 +1,11 @@
-import type { GuestThrow, LogLevel, SandboxEnd, SandboxHeap, SandboxLimits } from '../../protocol/index.js';
+import type {
+  GuestThrow,
+  LogLevel,
+  SandboxCall,
+  SandboxEnd,
+  SandboxHeap,
+  SandboxLimits,
+} from '../../protocol/index.js';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
 import type { CodePlace } from './call-sites.js';
 
@@ -27,6 +34,7 @@ interface OutboxCall {
   /** JSON text, if the guest is honest. */
   readonly argsJson: string;
   readonly argsProblem: string | undefined;
+  readonly argsBytes: SandboxCall['argsBytes'];
 }
 
 /** A script's own end, without the rejections that only the host knows. */
@@ -57,6 +65,9 @@ const MAX_LARGEST_KEYS = 3;
 
 /** Maximum total size of the arguments of one segment, as a multiple of the maximum for one call. */
 const MAX_ARGUMENTS_AT_ONCE = 16;
+
+/** Maximum number of members of one call's arguments that are bytes. */
+const MAX_BYTES_MEMBERS = 16;
 
 const ENDED = '!';
 const GOES_ON = ':';
@@ -227,7 +238,7 @@ function readCalls(
   check(calls.length === callsMade, 'fewer calls than were made');
   let from = argsAt;
   const read = calls.map((entry) => {
-    const [name, length, problem, ...more] = list(entry, 3);
+    const [name, length, problem, bytes, ...more] = list(entry, 4);
     check(more.length === 0, 'a call with unknown members');
     // defence: bounded-arguments
     check(count(length) <= limits.maxToolInputBytes, 'arguments that are too long');
@@ -236,12 +247,22 @@ function readCalls(
     return {
       name: boundedText(name, MAX_NAME_UNITS),
       argsJson,
-      argsProblem: problem === undefined ? undefined : boundedText(problem, 2 * MAX_TEXT_UNITS),
+      argsProblem: problem === undefined || problem === '' ? undefined : boundedText(problem, 2 * MAX_TEXT_UNITS),
+      argsBytes: bytes === undefined ? undefined : list(bytes, MAX_BYTES_MEMBERS).map(readBytesMember),
     };
   });
   check(from === text.length, 'a wrong total length of the arguments');
   check(from - argsAt <= MAX_ARGUMENTS_AT_ONCE * limits.maxToolInputBytes, 'arguments that are too long together');
   return read;
+}
+
+function readBytesMember(entry: unknown): NonNullable<SandboxCall['argsBytes']>[number] {
+  const [keys, problem, ...more] = list(entry, 2);
+  check(more.length === 0, 'bytes with unknown members');
+  return {
+    keys: list(keys, MAX_JSON_DEPTH).map((key) => boundedText(key, MAX_TEXT_UNITS)),
+    problem: boundedText(problem, 2 * MAX_TEXT_UNITS),
+  };
 }
 
 function readLog(entry: unknown): Outbox['logs'][number] {

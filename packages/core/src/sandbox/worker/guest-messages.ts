@@ -16,6 +16,7 @@ import {
   type FramedSegment,
   type Outbox,
 } from '../quickjs/outbox.js';
+import { present } from '../../protocol/json.js';
 import type { SlotHeap } from '../quickjs/slot.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
@@ -135,13 +136,13 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
 }
 
 function readCalls(outbox: Outbox, { firstCall, places }: FramedSegment, columns: ColumnReader): SandboxCall[] {
-  return outbox.calls.map(({ name, argsJson, argsProblem }, index) => {
+  return outbox.calls.map(({ name, argsJson, argsProblem, argsBytes }, index) => {
     const { line, column: byteColumn } = places[index]!;
     const column = columns.column(line, byteColumn);
     const callIndex = firstCall + index;
-    return argsProblem === undefined
+    return (argsProblem ?? argsBytes) === undefined
       ? { callIndex, name, argsJson, line, column }
-      : { callIndex, name, argsJson, argsProblem, line, column };
+      : { callIndex, name, argsJson, ...present({ argsProblem, argsBytes }), line, column };
   });
 }
 

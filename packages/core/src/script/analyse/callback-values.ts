@@ -99,10 +99,19 @@ function isPure(expression: Node): boolean {
   let acts = false;
   walk(expression as never, ({ node }) => {
     acts ||=
-      ACTING.has(node.type) ||
+      (ACTING.has(node.type) && !isComputed(node)) ||
       (node.type === 'UnaryExpression' && node.operator !== '!' && /^[a-z]/u.test(node.operator));
   });
   return !acts;
+}
+
+/** List methods that only compute a value, unless their callback acts. */
+const COMPUTING = new Set(['map', 'flatMap', 'filter', 'find', 'reduce', 'slice', 'join', 'toSorted', 'toReversed']);
+
+/** Whether the call is of a method that only computes a value. Its callback is looked at apart. */
+function isComputed(node: Node): boolean {
+  const callee = node.type === 'CallExpression' ? innerExpression(node.callee) : undefined;
+  return callee?.type === 'MemberExpression' && COMPUTING.has(memberName(callee) ?? '');
 }
 
 /**

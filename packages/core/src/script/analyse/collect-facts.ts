@@ -202,6 +202,7 @@ class FactCollector implements TreeFacts {
   #call(node: NodeOf<'CallExpression'> | NodeOf<'NewExpression'>): void {
     const callee = innerExpression(node.callee);
     const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
+    const root = callee.type === 'MemberExpression' ? this.#chains.of(callee.object).root : '';
     const first = node.arguments[0];
     const opens = OPENING.has(method) || (callee.type === 'Identifier' && callee.name === 'Proxy');
     if (opens && first !== undefined) this.#open(first);
@@ -218,8 +219,9 @@ class FactCollector implements TreeFacts {
       end: node.end,
       ...(this.#tools.get(node) ?? { tool: '' }),
       collector,
-      isParse:
-        method === 'parse' && callee.type === 'MemberExpression' && this.#chains.of(callee.object).root === 'JSON',
+      isParse: method === 'parse' && root === 'JSON',
+      isStringify: method === 'stringify' && root === 'JSON',
+      isCatalog: root === 'catalog',
       hasSpread: node.arguments.some(
         (argument) =>
           argument.type === 'ObjectExpression' && argument.properties.some(({ type }) => type === 'SpreadElement'),

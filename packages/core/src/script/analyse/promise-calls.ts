@@ -235,10 +235,17 @@ function isStatement(visit: Visit | undefined): boolean {
 
 /** Whether the script returns, at its top level, the object or list that contains the value. */
 export function isReturned(part: Visit): boolean {
+  const holder = outermostLiteral(part).parent;
+  return holder?.node.type === 'ReturnStatement' && isTopLevel(holder);
+}
+
+/** The outermost object or list literal that the part belongs to. */
+export function outermostLiteral(part: Visit): Visit {
   let at = part;
-  while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {
-    if (at.parent === undefined) return false;
-    at = at.parent;
-  }
-  return at.node.type === 'ReturnStatement' && isTopLevel(at);
+  while (at.parent !== undefined && isPartOfLiteral(at.parent.node)) at = at.parent;
+  return at;
+}
+
+function isPartOfLiteral(node: Node): boolean {
+  return node.type === 'Property' || isTransparent(node) || isCompound(node);
 }

@@ -8,6 +8,7 @@ import {
   gatheringMethod,
   isReturned,
   isUnusedVariable,
+  outermostLiteral,
   whereItGoes,
   type PromiseCall,
   type PromiseCalls,
@@ -183,6 +184,16 @@ function usesNothing(holder: Visit): boolean {
   );
 }
 
+/** Whether the part of a literal is inside of an argument of `JSON.stringify`. */
+function isInJsonText(part: Visit): boolean {
+  const { key, parent } = outermostLiteral(part);
+  if (key !== 'arguments' || parent?.node.type !== 'CallExpression') return false;
+  const callee = innerExpression(parent.node.callee);
+  if (callee.type !== 'MemberExpression' || memberName(callee) !== 'stringify') return false;
+  const object = innerExpression(callee.object);
+  return object.type === 'Identifier' && object.name === 'JSON';
+}
+
 type Judgement = readonly [code: string, what: string];
 
 function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
@@ -208,7 +219,8 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
       return child.key === 'arguments' ? judgeArgument(node) : undefined;
     case 'Property':
     case 'ArrayExpression':
-      return isReturned(holder as Visit) ? ['promise-in-result', 'returned inside a value'] : undefined;
+      if (isReturned(holder as Visit)) return ['promise-in-result', 'returned inside a value'];
+      return isInJsonText(holder as Visit) ? ['promise-in-text', 'written by JSON.stringify() as {}'] : undefined;
     case 'IfStatement':
     case 'WhileStatement':
     case 'DoWhileStatement':

@@ -98,6 +98,10 @@ export interface CallFact {
   readonly collector: string;
   /** True for `JSON.parse(…)`. */
   readonly isParse: boolean;
+  /** Whether the call is `JSON.stringify`, whose value is text whatever its arguments are. */
+  readonly isStringify: boolean;
+  /** Whether the call is one of `catalog.search`, `catalog.describe` and `catalog.list`. */
+  readonly isCatalog: boolean;
   /** True if one of the call's arguments is an object literal with a spread: `{ ...defaults, id }`. */
   readonly hasSpread: boolean;
   /**

@@ -85,7 +85,8 @@ function present(...nodes: readonly (object | null | undefined)[]): readonly Nod
   return nodes.filter((node) => node !== null && node !== undefined) as Node[];
 }
 
-function patternNames(pattern: Node): { name: string; start: number }[] {
+/** The variables that a pattern declares. */
+export function patternNames(pattern: Node): { name: string; start: number }[] {
   switch (pattern.type) {
     case 'Identifier':
       return [{ name: pattern.name, start: pattern.start }];

@@ -81,6 +81,7 @@ export class DiagnosticPolicy {
     if (WRONG_ARGUMENT.has(code) && call !== undefined && call.tool !== '')
       return this.#wrongArgument(diagnostic, offset, call);
     if (WRONG_ARGUMENT.has(code) && call?.isParse === true) return this.#parsedVerdict(diagnostic, offset);
+    if (WRONG_ARGUMENT.has(code) && call?.isCatalog === true) return this.#argumentVerdict(diagnostic, offset, call);
     if (NO_OVERLAP.has(code) && this.#isOneOfSeveral(offset)) return 'warning';
     if (NO_OVERLAP.has(code)) return this.#comparisonVerdict(diagnostic, offset, end);
     return 'warning';
@@ -112,6 +113,10 @@ export class DiagnosticPolicy {
     return this.#facts.calls.findLast(
       ({ start, end }) => start <= offset && until <= end && !(start === offset && until === end),
     );
+  }
+
+  #isJsonText(offset: number): boolean {
+    return this.#facts.calls.some(({ start, isStringify }) => start === offset && isStringify);
   }
 
   #isToolCall(offset: number): boolean {
@@ -199,13 +204,15 @@ export class DiagnosticPolicy {
   }
 
   /**
-   * The verdict about JSON.parse of an object. This call always throws, possibly after earlier effects of the script.
+   * The verdict about JSON.parse of a value that is no text. It returns objects and lists as they are, and throws for a
+   * promise, possibly after earlier effects of the script.
    */
   #parsedVerdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const from = mismatchedTypes([diagnostic.text])[0]?.from ?? 'unknown';
-    const isObject =
-      /[}\]>]$/u.test(from) && this.#isCertainType(from) && !this.#mentionsOneAt(this.#uncertainVariables, offset);
-    return isObject && !this.#isInTryBlock(offset) ? 'error' : 'warning';
+    if (/[}\]]$/u.test(from)) return 'off';
+    const isOther =
+      from.endsWith('>') && this.#isCertainType(from) && !this.#mentionsOneAt(this.#uncertainVariables, offset);
+    return isOther && !this.#isInTryBlock(offset) ? 'error' : 'warning';
   }
 
   /**
@@ -260,7 +267,7 @@ export class DiagnosticPolicy {
     const incomplete = sentences.map(incompleteType).find((type) => type !== undefined);
     if (incomplete !== undefined) return this.#incompleteVerdict(sentences, incomplete, offset, call);
     const mismatch = mismatchedTypes(sentences).at(-1);
-    if (mismatch !== undefined && isLiteral(mismatch.from)) return 'error';
+    if (mismatch !== undefined && (isLiteral(mismatch.from) || this.#isJsonText(offset))) return 'error';
     if (mismatch !== undefined && this.#mayFit(mismatch)) return 'off';
     if (mismatch !== undefined && isPossiblyMissing(mismatch, sentences)) return 'warning';
     const isUnknown = !NOT_ABOUT_VALUES.has(diagnostic.code) && this.#mentionsUncertain(this.#valueAt(offset) ?? call);

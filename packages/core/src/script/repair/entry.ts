@@ -1,4 +1,5 @@
 import type { Edit } from '../syntax/source-text.js';
+import { patternNames } from '../analyse/top-level.js';
 import { entryArguments } from './entry-arguments.js';
 import { isLastValue } from './last-value.js';
 import { isTopLevel } from '../syntax/own-functions.js';
@@ -289,20 +290,26 @@ function repairLastValue(statements: readonly Node[], index: SyntaxIndex, text: 
   return treeRepair('repair-last-value', message, [{ start: last.start, end: last.start, text: 'return ' }]);
 }
 
-/** A result that the script stores and never uses, as the last statement: `const user = await tools.getUser({ id })`. */
+/**
+ * A result, or parts of one, that the script stores and never uses, as the last statement: `const user = await
+ * tools.getUser({ id })`, `const { name, mail } = await tools.getUser({ id })`.
+ */
 function repairLastConstant(
   last: NodeOf<'VariableDeclaration'>,
   index: SyntaxIndex,
   text: string,
 ): TreeRepair | undefined {
   const { id, init } = last.declarations.at(-1)!;
-  if (id.type !== 'Identifier' || init === null || index.references.has(id.name)) return undefined;
+  const names = patternNames(id).map(({ name }) => name);
+  if (init === null || names.length === 0 || names.some((name) => index.references.has(name))) return undefined;
   const value = innerExpression(init);
   if (value.type !== 'AwaitExpression' || !isLastValue(value, index)) return undefined;
   const end = text.charAt(last.end - 1) === ';' ? ' ' : '; ';
-  const message = `The script has no \`return\`; the value of \`${id.name}\` is returned.`;
+  const list = names.join(', ');
+  const returned = id.type === 'Identifier' ? list : id.type === 'ArrayPattern' ? `[${list}]` : `{ ${list} }`;
+  const message = `The script has no \`return\`; the value of \`${returned}\` is returned.`;
   return treeRepair('repair-last-value', message, [
-    { start: last.end, end: last.end, text: `${end}return ${id.name};` },
+    { start: last.end, end: last.end, text: `${end}return ${returned};` },
   ]);
 }
 

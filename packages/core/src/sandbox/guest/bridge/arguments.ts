@@ -1,13 +1,16 @@
 // Writes the arguments of calls as JSON text.
-import { create, getPrototypeOf, isArray, keys, Object, stringify } from '../primordials.js';
-import { isFiniteNumber } from './captured.js';
+import { create, freeze, getPrototypeOf, isArray, keys, Object, stringify } from '../primordials.js';
+import { isFiniteNumber, toBase64 } from './captured.js';
 import { capText, describeText } from './inspect.js';
 import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
+import type { Bytes } from './json-forms.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 
 /** The same factor as in `quickjs/outbox.ts`. */
 const MAX_ARGUMENTS_AT_ONCE = 16;
+/** The same number as in `quickjs/outbox.ts`. */
+const MAX_BYTES_MEMBERS = 16;
 const MAX_QUOTED_NAMES = 1000;
 const MAX_QUOTED_NAME_LENGTH = 64;
 
@@ -66,8 +69,28 @@ function writeArgs(value: unknown): string | undefined {
   } catch {
     // `writeJson` below repeats the work and reports the path of the member that throws.
   }
-  return flat || writeJson(value, 'args');
+  return flat || writeJson(value, 'args', undefined, ARGUMENT_CARRIERS);
 }
+
+/**
+ * The bytes in the arguments that were just written, which are base64 text there: `[keys, problem]`. The host knows the
+ * schema: it refuses them with this problem where the schema does not take base64.
+ */
+let written: [keys: readonly string[], problem: string][] = [];
+
+export function argumentsBytes(): readonly (readonly [keys: readonly string[], problem: string])[] {
+  return written;
+}
+
+function carryBytes({ data }: Bytes, keys: readonly string[], problem: string): string | undefined {
+  // defence: bounded-argument-bytes
+  if (written.length >= MAX_BYTES_MEMBERS) return undefined;
+  for (let index = 0; index < keys.length; index++) (keys as string[])[index] = capText(keys[index]!);
+  written[written.length] = [keys, capText(problem)];
+  return toBase64(data);
+}
+
+const ARGUMENT_CARRIERS = freeze({ __proto__: null, carryBytes });
 
 /** The reason why JSON cannot represent the arguments that were just written; empty if JSON can. */
 let problem = '';
@@ -82,6 +105,7 @@ export function argumentsProblem(): string {
  */
 export function writeArguments(value: unknown): string {
   problem = '';
+  if (written.length > 0) written = [];
   if (value === undefined) return '{}';
   try {
     const text = writeArgs(value);

@@ -1,7 +1,7 @@
 // The bridge gives each call the next index, writes the call to the outbox, and stores its promise in `promises`. The
 // host reads the outbox when the guest has nothing left to do, and later settles calls by their indices.
 import { freeze, parse, Promise, stringify } from '../primordials.js';
-import { argumentsProblem, writeArguments } from './arguments.js';
+import { argumentsBytes, argumentsProblem, writeArguments } from './arguments.js';
 import { defineHidden, isOfThisScript, makeError } from './errors.js';
 import { notifyHost } from './host.js';
 import { limits } from './limits.js';
@@ -38,9 +38,16 @@ export function send(quotedName: string, value?: unknown, isBuiltin = false): Pr
   // A getter or a toJSON in the arguments may make calls itself. Those calls get lower indices.
   const text = writeArguments(value);
   const problem = argumentsProblem();
+  const bytes = argumentsBytes();
   // defence: budget-after-arguments
   if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
-  const entry = '[' + quotedName + ',' + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
+  const entry =
+    '[' +
+    quotedName +
+    ',' +
+    text.length +
+    (problem !== '' ? ',' + stringify(problem) : bytes.length > 0 ? ',"",' + stringify(bytes) : '') +
+    ']';
   const promise = new Promise<unknown>(keepResolvers);
   const resolve = madeResolve;
   const reject = madeReject;

@@ -91,5 +91,10 @@ export const isTypedArray = inheritsFrom(TypedArray);
 export const isArrayBuffer = inheritsFrom(ArrayBuffer);
 
 export const toText = String;
-export const { isFinite: isFiniteNumber } = Number;
+export const toNumber = Number;
+export const { isFinite: isFiniteNumber, isSafeInteger } = Number;
+
+export const toBase64 = uncurry<(bytes: Uint8Array) => string>(
+  (Uint8Array.prototype as unknown as { toBase64: () => string }).toBase64,
+);
 export const { now: dateNow } = Date;

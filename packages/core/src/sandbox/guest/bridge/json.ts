@@ -13,6 +13,7 @@ import {
   WeakMap,
 } from '../primordials.js';
 import { BufferData } from '../standard-library/buffer.js';
+import { bytesOf, plainForm, type Bytes } from './json-forms.js';
 import { isError, isTypedArray, slice, weakGet, weakSet } from './captured.js';
 import { heldErrors } from './errors.js';
 import { readText } from './stacks.js';
@@ -134,6 +135,18 @@ function errorAsData(error: Error, reading: (name: string) => void): object {
 /** Returns the replacement of a member. */
 type Cut = (key: string, member: unknown) => unknown;
 
+/** Returns the form of bytes at a place, or undefined to refuse them with this problem. */
+type CarryBytes = (bytes: Bytes, keys: readonly string[], problem: string) => unknown;
+
+/** Undefined members: such values are refused. */
+interface Carriers {
+  readonly carryBytes?: CarryBytes;
+  /** Returns what stands for a value inside itself. `path`: the place of the value. */
+  readonly carryCycle?: (path: string) => string;
+}
+
+const NO_CARRIERS: Carriers = freeze({ __proto__: null });
+
 /** The objects that are being written, from the root down. The lists may be longer than `depth`. */
 class Descent {
   depth = 0;
@@ -154,7 +167,7 @@ class Descent {
   /** The path of a member of the innermost holder. */
   pathTo(key: string): string {
     if (this.depth === 0) return this.#root;
-    return pathTo(this.#levelPath(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
+    return pathTo(this.levelPath(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
   }
 
   /** The path of the next member to write, in the innermost holder that is not complete. */
@@ -162,12 +175,20 @@ class Descent {
     for (let level = this.depth - 1; level >= 0; level--) {
       const holder = this.holders[level]!;
       const key = keyAfter(holder, this.reached[level]);
-      if (key !== undefined) return pathTo(this.#levelPath(level), isArray(holder), key);
+      if (key !== undefined) return pathTo(this.levelPath(level), isArray(holder), key);
     }
     return this.#root;
   }
 
-  #levelPath(level: number): string {
+  /** The keys that lead from the root to a member of the innermost holder. */
+  keysTo(key: string): string[] {
+    const keys: string[] = [];
+    for (let index = 1; index < this.depth; index++) keys[index - 1] = this.heldBy[index]!;
+    if (this.depth > 0) keys[this.depth - 1] = key;
+    return keys;
+  }
+
+  levelPath(level: number): string {
     let path = this.#root;
     for (let index = 1; index <= level; index++)
       path = pathTo(path, isArray(this.holders[index - 1]), this.heldBy[index]!);
@@ -190,14 +211,26 @@ function keyAfter(holder: object, key: string | undefined): string | undefined {
  * JSON text of a value; undefined for undefined. If JSON would lose or reject a part of the value, throws NOT_CARRIED,
  * and `whyNotWritten` returns the path of that part and the reason. If a getter or the toJSON of a member throws an
  * error, rethrows the error, and `whyNotWritten` returns the path of that member. Every getter and toJSON runs once,
- * and their results follow the same rules. `cut`: returns the replacement of a member.
+ * and their results follow the same rules. `cut`: returns the replacement of a member. With carriers,
+ * values of the language's own classes get the forms of `plainForm`, and bytes and cycles what the carriers return;
+ * without, they are refused.
  */
-export function writeJson(value: unknown, root: string, cut?: Cut): string | undefined {
+export function writeJson(
+  value: unknown,
+  root: string,
+  cut?: Cut,
+  { carryBytes, carryCycle }: Carriers = NO_CARRIERS,
+): string | undefined {
   const at = new Descent(root);
   const { holders, sources, heldBy, reached } = at;
   const refuse = (key: string, reason: string): never => {
     problem = { path: at.pathTo(key), reason };
     throw NOT_CARRIED;
+  };
+  const carried = (key: string, member: unknown, reason: string): unknown => {
+    if (carryBytes === undefined) return undefined;
+    const bytes = bytesOf(member);
+    return bytes === undefined ? plainForm(member) : carryBytes(bytes, at.keysTo(key), at.pathTo(key) + ': ' + reason);
   };
   /** The path of the error's member that is being read; empty if none is. */
   let reading = '';
@@ -206,18 +239,20 @@ export function writeJson(value: unknown, root: string, cut?: Cut): string | und
     const { depth } = at;
     if (depth > 0) reached[depth - 1] = key;
     const reason = whyNotCarried(member);
-    if (reason !== undefined) refuse(key, reason);
-    if (typeof member !== 'object' || member === null) return cut === undefined ? member : cut(key, member);
-    for (let index = 0; index < depth; index++) if (sources[index] === member) refuse(key, 'a cycle');
+    let written = reason === undefined ? member : carried(key, member, reason);
+    if (reason !== undefined && written === undefined) refuse(key, reason);
+    if (typeof member !== 'object' || typeof written !== 'object' || written === null)
+      return cut === undefined ? written : cut(key, written);
+    for (let index = 0; index < depth; index++)
+      if (sources[index] === member) return carryCycle?.(at.levelPath(index)) ?? refuse(key, 'a cycle');
     if (depth >= MAX_DEPTH) refuse(key, 'nested deeper than ' + MAX_DEPTH + ' levels');
-    let written = member;
     if (isError(member)) {
       written = errorAsData(member, (name) => (reading = pathTo(at.pathTo(key), false, name)));
       reading = '';
     }
     if (cut !== undefined) written = cut(key, written) as object;
-    holders[depth] = written;
-    sources[depth] = member;
+    holders[depth] = written as object;
+    sources[depth] = member as object;
     heldBy[depth] = key;
     reached[depth] = undefined;
     at.depth++;

@@ -1,9 +1,10 @@
 // The end of the script, which is one more entry of the outbox.
-import { keys, stringify } from '../primordials.js';
+import { freeze, keys, stringify } from '../primordials.js';
 import { isError, matches, promiseThen, slice, weakGet } from './captured.js';
 import { errorRecords, isOfThisScript } from './errors.js';
 import { capText, describeText, thrownMessage } from './inspect.js';
 import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
+import type { Bytes } from './json-forms.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 import { hostStack, rawStack, readText } from './stacks.js';
@@ -35,7 +36,7 @@ export function start(script: () => Promise<unknown>): void {
 
 function onReturned(value: unknown): void {
   try {
-    const json = writeJson(value, 'value');
+    const json = writeJson(value, 'value', undefined, VALUE_CARRIERS);
     if (json === undefined) {
       outbox.end = '["returned"]';
       return;
@@ -50,6 +51,13 @@ function onReturned(value: unknown): void {
     } else outbox.end = '["threw",' + describeThrown(error, whyNotWritten().path) + ']';
   }
 }
+
+/** Neither a model nor most hosts can use bytes as text, so a value has their type and length instead. */
+const VALUE_CARRIERS = freeze({
+  __proto__: null,
+  carryBytes: ({ type, length }: Bytes) => ({ type, length }),
+  carryCycle: (path: string) => '[cycle: ' + path + ']',
+});
 
 function onThrew(error: unknown): void {
   outbox.end = '["threw",' + describeThrown(error) + ']';

@@ -40,6 +40,13 @@ interface IteratorObject<T, TReturn, TNext> {
   windows(size: number, undersized?: 'only-full' | 'allow-partial'): IteratorObject<T[], undefined, unknown>;
 }
 
+interface PromiseFulfilledResult<T> {
+  reason?: undefined;
+}
+interface PromiseRejectedResult {
+  value?: undefined;
+}
+
 interface RawJSON {
   readonly rawJSON: string;
 }
