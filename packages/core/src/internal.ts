@@ -25,6 +25,7 @@ export { ownService } from './protocol/model-services.js';
 
 // Runs of agents
 export {
+  compactingPart,
   performPart,
   recoveredPart,
   resumedPart,

@@ -123,6 +123,11 @@ export class ChatSession {
     return this.#play(signal, (watch) => this.thread.say(prompt, watch, attached));
   }
 
+  /** Has the model summarise the conversation, which then continues with the summary. Returns the exit status. */
+  compact(signal: AbortSignal): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.compact(watch));
+  }
+
   /** Resumes a script that waits for the user, or recovers an interrupted script. The script's run then continues. */
   resume(script: ScriptCommand, signal: AbortSignal): Promise<number> {
     return this.#play(signal, (watch) => this.thread.resume(script, watch));

@@ -5,7 +5,7 @@ import { inspectStoredScript } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { isUsageError } from '../usage-error.js';
+import { isUsageError, UsageError } from '../usage-error.js';
 import { completeLine } from './complete-line.js';
 import { readLine } from './commands-in-chat.js';
 import { withMentions } from './file-mentions.js';
@@ -163,6 +163,7 @@ class Conversation implements CommandPlace {
       case 'command':
         if (typed.command === 'exit') return 'exit';
         if (typed.command === 'resume' && typed.rest === '') return (signal) => this.#resume(signal);
+        if (typed.command === 'compact') return (signal) => this.#compact(signal);
         await reportingMistakes(this.screen, () => runCommand(typed.command, typed.rest, this));
         return undefined;
     }
@@ -181,6 +182,16 @@ class Conversation implements CommandPlace {
     this.screen.line('No script of this conversation waits for you.');
     await listConversations(this);
     return EXIT.completed;
+  }
+
+  async #compact(signal: AbortSignal): Promise<number> {
+    const { session, thread } = this.chat;
+    if (thread.waitingScript !== undefined)
+      throw new UsageError('A script of this conversation waits for your decision, so nothing is summarised: /resume');
+    const sinceSummary = thread.history.slice(thread.history.findLastIndex(({ type }) => type === 'compaction') + 1);
+    if (sinceSummary.every((item) => item.type === 'message' && item.role === 'system'))
+      throw new UsageError('This conversation has nothing new to summarise.');
+    return session.compact(signal);
   }
 
   #sign(): string {

@@ -20,6 +20,7 @@ import { memoryStores } from '../stores/memory/memory-stores.js';
 import { executeRun, type ScriptCommand } from './execute-run.js';
 import { HeldRun, isLoss } from './held-run.js';
 import { allRuns, loadHistory } from './run-history.js';
+import type { RunOptions } from './run-options.js';
 import { LEASE_MS, ownClaim } from './run-owner.js';
 import { abilityToClaim, claimInterruptedRun, heldError, refuseHeldThread } from './thread-claims.js';
 import { inputTitle } from './thread-title.js';
@@ -105,11 +106,15 @@ export class ThreadRuns {
 
   /** Executes a run with a prompt, and with what is attached to it. Rejects with a `ThreadHeldError` if another process works on the thread. */
   async say(text: string, watch: RunWatch, attached: Pick<MessageItem, 'images' | 'files'> = {}): Promise<void> {
-    if (this.#isStored && !this.#isLost) {
-      await this.#closeInterrupted();
-      await this.#trimLog();
-    }
+    await this.#closeEarlier();
     await this.#execute(await this.#create([{ ...userMessage(text), ...attached } as OutputItem]), watch);
+  }
+
+  /** Executes a run in which the model summarises the conversation for itself. Rejects as `say` does. */
+  async compact(watch: RunWatch): Promise<void> {
+    await this.#closeEarlier();
+    const note = systemNote('The user asked for a summary of the conversation.');
+    await this.#execute(await this.#create([note], { compacts: true }), watch);
   }
 
   /**
@@ -192,6 +197,13 @@ export class ThreadRuns {
     return HeldRun.open({ ...places, run, leaseMs: LEASE_MS, onWriteFailed, observe });
   }
 
+  /** Closes what an earlier process has left of the thread's last run. */
+  async #closeEarlier(): Promise<void> {
+    if (!this.#isStored || this.#isLost) return;
+    await this.#closeInterrupted();
+    await this.#trimLog();
+  }
+
   async #closeInterrupted(): Promise<void> {
     const interrupted = await claimInterruptedRun(this.#stores, this.id);
     if (interrupted !== undefined) await close(await this.#hold(interrupted.run));
@@ -236,16 +248,23 @@ export class ThreadRuns {
 
   /** Creates a run for a script whose own run has ended. */
   #createForScript(scriptId: string): Promise<Work> {
-    return this.#create([{ ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem]);
+    return this.#create([systemNote(`Resume ${scriptId}`)]);
   }
 
-  async #create(input: OutputItem[]): Promise<Work> {
+  async #create(input: OutputItem[], more: Pick<RunOptions, 'compacts'> = {}): Promise<Work> {
     const { agent, provider, harness, model = provider.model } = this.#settings.opened;
     const { slug: agentId } = agent;
     const create = { threadId: this.id, title: inputTitle(input), workspace: this.workspace, agentId };
     const thread: RunDraft['thread'] = this.#isStored ? { threadId: this.id } : { create };
     const needs = [agentNeed(agentId), ...harness.capability.needs];
-    const draft = { principal: LOCAL_PRINCIPAL, thread, input, options: { agentId, model }, needs, claim: ownClaim() };
+    const draft = {
+      principal: LOCAL_PRINCIPAL,
+      thread,
+      input,
+      options: { agentId, model, ...more },
+      needs,
+      claim: ownClaim(),
+    };
     try {
       const { run, turn } = await this.#stores.runs.create(draft);
       this.#isStored = true;
@@ -261,6 +280,10 @@ export class ThreadRuns {
     const { approvals } = await this.#stores.threads.listApprovals({ runId, state: 'pending', limit: 1 });
     return approvals[0]?.request.scriptId;
   }
+}
+
+function systemNote(content: string): OutputItem {
+  return { ...userMessage(content), role: 'system' } as OutputItem;
 }
 
 /** Ends an interrupted run and cancels its open items. */
