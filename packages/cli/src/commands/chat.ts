@@ -1,20 +1,23 @@
 import type { MessageItem } from '@toolscript/core/protocol';
-import { AnnouncingView, startInBackground } from '../chat/background.js';
+import { ThreadRuns } from '@toolscript/service';
+import { announceRun, AnnouncingView, startInBackground } from '../chat/background.js';
 import { converse, TurnInterruption } from '../chat/conversation.js';
 import { FinalAnswer } from '../chat/final-answer.js';
-import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
+import { openChat, type ChatFlags, type ChatOptions, type OpenChat } from '../chat/open-chat.js';
 import { reportPending } from '../chat/waiting.js';
 import type { Engines } from '../harness/engines.js';
 import { readAttached } from '../input/attached-input.js';
 import { promptInput, readPrompt } from '../input/prompt-input.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
+import { silentView } from '../view/answer-view.js';
 
 export type { ChatFlags } from '../chat/open-chat.js';
 
 /** Talks to a model that writes scripts: one prompt, or a conversation at a terminal. */
 export async function chat(words: readonly string[], flags: ChatFlags, engines: Engines): Promise<number> {
   const screen = openScreen();
+  if (flags.takeOver !== undefined) return takeOver(flags.takeOver, { flags, engines, screen });
   const input = promptInput(words);
   if (input.said === undefined && input.source === undefined) refuseInConversation(flags);
   const turns = new TurnInterruption();
@@ -40,6 +43,33 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
     }
   } finally {
     input.source?.close();
+  }
+}
+
+/** Continues the run that another process works on, as soon as that process hands the run over or dies. */
+async function takeOver(
+  runId: string,
+  { flags, engines, screen }: Pick<ChatOptions, 'flags' | 'engines' | 'screen'>,
+): Promise<number> {
+  const turns = new TurnInterruption();
+  const beforeReopen: ChatOptions['beforeReopen'] = async ({ threadId }, stores) => {
+    announceRun({ runId, threadId });
+    await ThreadRuns.untilFree(stores, runId);
+  };
+  const interrupt = () => turns.interrupt();
+  const opened = await openChat({
+    flags,
+    engines,
+    screen,
+    stdinIsTaken: true,
+    interrupt,
+    view: silentView,
+    beforeReopen,
+  });
+  try {
+    return (await turns.during(opened.workbench.approvals, (signal) => opened.session.takeOver(signal))).status;
+  } finally {
+    await opened.close();
   }
 }
 
