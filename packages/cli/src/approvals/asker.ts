@@ -18,7 +18,7 @@ import {
   type Choices,
 } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
-import type { PermissionMode } from './permission-mode.js';
+import { hasDoubtfulSource, type PermissionMode } from './permission-mode.js';
 import { ReasonLine } from './reason-line.js';
 import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 
@@ -199,6 +199,8 @@ export class Asker {
   }
 
   #isAllowed(request: ApprovalRequest): boolean {
+    // defence: earlier-answers-allow-no-doubtful-source
+    if (hasDoubtfulSource(request)) return false;
     if (this.#allowedKeys.has(callKind(request)) || this.#options.rules.allows(request)) return true;
     return request.planned && this.#allowedKeys.has(planKey(request));
   }

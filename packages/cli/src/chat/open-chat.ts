@@ -9,6 +9,7 @@ import { openModel } from '../agents/open-model.js';
 import { withProjectInstructions } from '../agents/project-instructions.js';
 import { openSubAgents } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
+import type { PermissionModeName } from '../approvals/permission-mode.js';
 import { findPrompts } from '../configuration/prompt-files.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
@@ -40,6 +41,8 @@ export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   announceRun?: boolean | undefined;
   /** True to continue the last conversation of the workspace. */
   continue?: boolean | undefined;
+  /** The mode of the conversation that began this one in the background. */
+  permission?: PermissionModeName | undefined;
   /** The id of the conversation's run to continue, once no other process works on the run. */
   takeOver?: string | undefined;
   /** The id of the conversation to continue. */
@@ -145,6 +148,7 @@ async function openChatOver(
     interrupt,
     askElsewhere: more.askElsewhere,
   });
+  if (flags.permission !== undefined) workbench.approvals.mode.current = flags.permission;
   const { agent: instructed, files: instructionFiles } = await withProjectInstructions(
     chosen.agent,
     process.env,

@@ -159,10 +159,12 @@ async function beginInBackground({ chat, screen }: CommandPlace, prompt: string)
 }
 
 /** The options with which a process in the background works as this conversation does. */
-function backgroundOptions({ settings, chosen, options }: OpenChat): string[] {
-  const named = ['--cwd', settings.cwd, '--agent', chosen.agent.slug, '--model', chosen.model];
+function backgroundOptions({ settings, chosen, options, workbench }: OpenChat): string[] {
+  const { cwd, mode, runtime } = settings;
+  const named = ['--cwd', cwd, '--agent', chosen.agent.slug, '--model', chosen.model, '--mode', mode];
+  const hidden = ['--runtime', runtime, '--permission', workbench.approvals.mode.current];
   // Without a terminal, `chat` names the decision about later calls as `--approve`.
-  return [...named, ...options.map((word) => (word === '--then' ? '--approve' : word))];
+  return [...named, ...hidden, ...options.map((word) => (word === '--then' ? '--approve' : word))];
 }
 
 /**

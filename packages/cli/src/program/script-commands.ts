@@ -43,6 +43,7 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
       ).conflicts(['json', 'print', 'outputFormat']),
     )
     .addOption(new Option('--announce-run').hideHelp())
+    .addOption(new Option('--permission <mode>').hideHelp())
     .addOption(new Option('--take-over <run>').hideHelp())
     .option('--json', 'print one event a line, as JSON');
   addAgentOptions(command);

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasTmux, Tmux } from '../support/tmux.js';
 import { script, text } from './scene.js';
 
@@ -32,6 +35,47 @@ describe.skipIf(!hasTmux)('a question in tmux', () => {
     tmux.type('y');
     await tmux.see('Written.');
     expect(readFileSync(file, 'utf8')).toBe(lines(60, 'new'));
+  });
+
+  it('is asked in every mode, and whatever was allowed before, if untrusted text chose the path', async () => {
+    const page = createServer((_request, response) => response.end('evil.txt')).listen(0, '127.0.0.1');
+    onTestFinished(() => void page.close());
+    await once(page, 'listening');
+    const { port } = page.address() as AddressInfo;
+    const tmux = new Tmux();
+    const configuration = {
+      flow: 'destinations',
+      web: { allow: ['127.0.0.1'] },
+      expose: { tools: ['fetchUrl', 'writeFile'] },
+      rules: [{ tool: 'writeFile', action: 'approve' }],
+    };
+    mkdirSync(dirname(tmux.scene.ownFile('config.json')), { recursive: true });
+    writeFileSync(tmux.scene.ownFile('config.json'), JSON.stringify(configuration));
+    const code = `const { fetches } = await tools.fetchUrl({ urls: 'http://127.0.0.1:${port}/' });
+      await tools.writeFile({ path: 'good.txt', content: 'x' });
+      return await tools.writeFile({ path: fetches[0].content.trim(), content: 'x' })`;
+    tmux.start([script(code), text('Written.')], '--approve', 'auto');
+    await tmux.see('auto ›');
+    await tmux.send('do it');
+    const question = await tmux.see(PROMPT);
+    expect(question).toContain('✓ writeFile good.txt');
+    expect(question).toMatch(/path: from fetchUrl/u);
+    tmux.type('n');
+    await tmux.see(/reason|Why/u);
+    tmux.keys('Enter');
+    await tmux.see(/\nauto › ?$/u);
+    expect(existsSync(join(tmux.scene.workspace, 'evil.txt'))).toBe(false);
+  });
+
+  it('keeps plan mode with --approve auto', async () => {
+    const tmux = new Tmux();
+    tmux.start([script(write('x')), text('Planned.')], '--approve', 'auto');
+    await tmux.see('auto ›');
+    await tmux.send('/mode plan');
+    await tmux.see('plan ›');
+    await tmux.send('do it');
+    await tmux.see('Planned.');
+    expect(existsSync(join(tmux.scene.workspace, 'a.txt'))).toBe(false);
   });
 
   it('is answered by Shift-Tab when the next mode allows the call', async () => {
