@@ -20,6 +20,7 @@ export { identifierName } from './text/identifier-name.js';
 // Agents and their models
 export { withModelFacts } from './agent/agent-config.js';
 export { addNeeded } from './agent/needed-items.js';
+export { REASONING_EFFORTS } from './protocol/reasoning-efforts.js';
 export { MODEL_FAMILIES, type ModelFacts } from './protocol/model-families.js';
 export { ownService } from './protocol/model-services.js';
 

@@ -160,9 +160,9 @@ async function beginInBackground({ chat, screen }: CommandPlace, prompt: string)
 
 /** The options with which a process in the background works as this conversation does. */
 function backgroundOptions({ settings, chosen, options, workbench }: OpenChat): string[] {
-  const { cwd, mode, runtime } = settings;
+  const { cwd, mode, runtime, notify } = settings;
   const named = ['--cwd', cwd, '--agent', chosen.agent.slug, '--model', chosen.model, '--mode', mode];
-  const hidden = ['--runtime', runtime, '--permission', workbench.approvals.mode.current];
+  const hidden = ['--runtime', runtime, '--notify', notify, '--permission', workbench.approvals.mode.current];
   // Without a terminal, `chat` names the decision about later calls as `--approve`.
   return [...named, ...hidden, ...options.map((word) => (word === '--then' ? '--approve' : word))];
 }

@@ -4,10 +4,12 @@ import { announceRun, AnnouncingView, startInBackground } from '../chat/backgrou
 import { converse, TurnInterruption } from '../chat/conversation.js';
 import { FinalAnswer } from '../chat/final-answer.js';
 import { openChat, type ChatFlags, type ChatOptions, type OpenChat } from '../chat/open-chat.js';
+import { notifyDesktop } from '../chat/notify-desktop.js';
 import { reportPending } from '../chat/waiting.js';
 import type { Engines } from '../harness/engines.js';
 import { readAttached } from '../input/attached-input.js';
 import { promptInput, readPrompt } from '../input/prompt-input.js';
+import { ownCommand } from '../terminal/own-command.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import { silentView } from '../view/answer-view.js';
@@ -37,7 +39,7 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
       return await converse(opened, { screen, turns, open });
     }
     try {
-      return await sayOnce({ opened, screen, turns, finalAnswer }, prompt, attached);
+      return await sayOnce({ opened, screen, turns, finalAnswer, isBackground: view !== undefined }, prompt, attached);
     } finally {
       await opened.close();
     }
@@ -67,10 +69,19 @@ async function takeOver(
     beforeReopen,
   });
   try {
-    return (await turns.during(opened.workbench.approvals, (signal) => opened.session.takeOver(signal))).status;
+    const { status } = await turns.during(opened.workbench.approvals, (signal) => opened.session.takeOver(signal));
+    await notifyIfWaiting(opened);
+    return status;
   } finally {
     await opened.close();
   }
+}
+
+/** Tells the user of a run in the background that it waits. */
+async function notifyIfWaiting({ thread, settings }: OpenChat): Promise<void> {
+  const { waitingScript } = thread;
+  if (waitingScript === undefined || settings.notify !== 'desktop') return;
+  await notifyDesktop(`A run waits for your decision: ${ownCommand()} resume ${waitingScript}`);
 }
 
 /** Answers a prompt in another process, which continues after this one. `options` are those of the command line. */
@@ -112,6 +123,8 @@ function refuseInConversation({ json, print, outputSchema, output, outputFormat,
 }
 
 interface ChatParts {
+  /** True if no terminal shows the run. */
+  readonly isBackground: boolean;
   readonly opened: OpenChat;
   readonly screen: Screen;
   readonly turns: TurnInterruption;
@@ -119,7 +132,7 @@ interface ChatParts {
 }
 
 async function sayOnce(
-  { opened, screen, turns, finalAnswer }: ChatParts,
+  { opened, screen, turns, finalAnswer, isBackground }: ChatParts,
   prompt: string,
   attached: Pick<MessageItem, 'images' | 'files'>,
 ): Promise<number> {
@@ -127,5 +140,6 @@ async function sayOnce(
   const { status: ended } = await turns.during(workbench.approvals, (signal) => session.say(prompt, signal, attached));
   const status = await finalAnswer.deliver(ended, session.result);
   await reportPending(opened, screen);
+  if (isBackground) await notifyIfWaiting(opened);
   return status;
 }
