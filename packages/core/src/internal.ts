@@ -35,6 +35,9 @@ export {
   type RunPart,
 } from './agent/run-agent.js';
 
+// Providers
+export { askForModels } from './providers/create-provider.js';
+
 // Stores
 export {
   checkHeapBytes,

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { limitedSignal, ownService } from '@toolscript/core/internal';
+import { askForModels, limitedSignal, ownService } from '@toolscript/core/internal';
 import { PROVIDERS, readStoredKeys, storeKey, type ProviderSlug } from '../configuration/provider-keys.js';
 import { EXIT } from '../exit-status.js';
 import { readWhole, sourceFor } from '../input/source.js';
@@ -95,20 +95,13 @@ async function hiddenLine(question: string): Promise<string> {
 /** Lists the provider's models with the key, which costs nothing. Returns a line about the result. */
 async function testKey({ name, api }: Provider, key: string, slug: ProviderSlug): Promise<string> {
   const { baseUrl } = ownService(api, process.env)!;
-  const headers: Record<string, string> =
-    api === 'anthropic-messages'
-      ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' }
-      : { authorization: `Bearer ${key}` };
-  const base = baseUrl.replace(/\/$/u, '');
-  const url = `${base}${api === 'anthropic-messages' && !base.endsWith('/v1') ? '/v1' : ''}/models`;
   const untested = `To store the key without a test: toolscript connect ${slug} --no-test`;
-  const response = await fetch(url, { headers, redirect: 'error', signal: limitedSignal(TEST_MS) }).catch(
-    (error: unknown) => {
-      const { cause, message } = error as Error;
-      const reason = cause instanceof Error ? cause.message : message;
-      throw new UsageError(`${name} cannot be reached at ${visibleLine(url)}: ${visibleLine(reason)}. ${untested}`);
-    },
-  );
+  const asked = askForModels(api, { baseUrl, apiKey: key, signal: limitedSignal(TEST_MS) });
+  const response = await asked.catch((error: unknown) => {
+    const { cause, message } = error as Error;
+    const reason = cause instanceof Error ? cause.message : message;
+    throw new UsageError(`${name} cannot be reached at ${visibleLine(baseUrl)}: ${visibleLine(reason)}. ${untested}`);
+  });
   await response.body?.cancel();
   if (response.status === 401 || response.status === 403)
     throw new UsageError(
