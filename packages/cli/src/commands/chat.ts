@@ -6,6 +6,7 @@ import { FinalAnswer } from '../chat/final-answer.js';
 import { openChat, type ChatFlags, type ChatOptions, type OpenChat } from '../chat/open-chat.js';
 import { notifyDesktop } from '../chat/notify-desktop.js';
 import { reportPending } from '../chat/waiting.js';
+import { NoKeyError } from '../agents/choose-agent.js';
 import type { Engines } from '../harness/engines.js';
 import { readAttached } from '../input/attached-input.js';
 import { promptInput, readPrompt } from '../input/prompt-input.js';
@@ -31,7 +32,7 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
     const { outputSchema } = finalAnswer;
     const stdinIsTaken = input.source !== undefined;
     const view = flags.announceRun === true ? new AnnouncingView() : undefined;
-    const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view });
+    const opened = await openWithKey({ flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view });
     if (prompt === undefined) {
       const { continue: _continue, ...same } = flags;
       const open = (changes: ChatFlags) =>
@@ -45,6 +46,19 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
     }
   } finally {
     input.source?.close();
+  }
+}
+
+/** Opens the conversation. A user at a terminal who has no key yet can connect a provider first. */
+async function openWithKey(options: ChatOptions): Promise<OpenChat> {
+  try {
+    return await openChat(options);
+  } catch (error) {
+    const canAsk = process.stdin.isTTY && process.stdout.isTTY;
+    if (!(error instanceof NoKeyError) || !canAsk) throw error;
+    const { connectFirst } = await import('./connect.js');
+    if (!(await connectFirst(options.screen))) throw error;
+    return openChat(options);
   }
 }
 

@@ -1,7 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { askForModels, limitedSignal, ownService } from '@toolscript/core/internal';
-import { PROVIDERS, readStoredKeys, storeKey, type ProviderSlug } from '../configuration/provider-keys.js';
+import {
+  PROVIDERS,
+  readStoredKeys,
+  storeKey,
+  useStoredKeys,
+  type ProviderSlug,
+} from '../configuration/provider-keys.js';
 import { EXIT } from '../exit-status.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
@@ -34,6 +40,23 @@ export async function connect(slug: ProviderSlug | undefined, flags: ConnectFlag
     `Stored. ${provider.name}'s models are ready: toolscript "PROMPT". To remove the key: toolscript connect ${slug} --remove`,
   );
   return EXIT.completed;
+}
+
+/** Lets the user at a terminal connect a provider. Returns false if the user does not want to. */
+export async function connectFirst(screen: Screen): Promise<boolean> {
+  screen.line('No model has a key yet. The providers:');
+  await listProviders(screen);
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await lines.question('Connect which one (Enter: none)? ').finally(() => lines.close());
+  const slug = answer.trim();
+  if (slug === '') return false;
+  if (!Object.hasOwn(PROVIDERS, slug))
+    throw new UsageError(
+      `There is no provider ${visibleLine(slug)}. Name one of ${Object.keys(PROVIDERS).join(', ')}.`,
+    );
+  await connect(slug as ProviderSlug, {});
+  await useStoredKeys(process.env, screen.notice);
+  return true;
 }
 
 async function listProviders(screen: Screen): Promise<number> {
