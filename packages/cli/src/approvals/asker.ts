@@ -207,7 +207,10 @@ export class Asker {
   }
 
   /** Writes the prompt, `promptText` by default, when the user has had the time to read what was written before. */
-  #prompt(question: Question, text = promptText(this.#screen.warningStyle, this.#choices(question))): void {
+  #prompt(
+    question: Question,
+    text = promptText(this.#screen.warningStyle, this.#choices(question), this.#screen.columns),
+  ): void {
     const { dim } = this.#screen.warningStyle;
     question.stopGuard = readAfterGuard(this.#terminal, {
       prompt: (hasDropped) => {
