@@ -91,7 +91,7 @@ async function takeOver(
   }
 }
 
-/** Tells the user of a run in the background that it waits. */
+/** Shows the user a notification if a run in the background waits. */
 async function notifyIfWaiting({ thread, settings }: OpenChat): Promise<void> {
   const { waitingScript } = thread;
   if (waitingScript === undefined || settings.notify !== 'desktop') return;
