@@ -175,7 +175,7 @@ export class Asker {
     this.#open = question;
     question.suggestions = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    this.#terminal.write(signalOf(this.#options.notify, `${question.request.tool} needs your approval`));
+    this.#terminal.write(notificationText(this.#options.notify, `${question.request.tool} needs your approval`));
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
@@ -183,7 +183,7 @@ export class Asker {
   #startLending(lending: Lending): void {
     this.#lending = lending;
     this.#screen.hold();
-    this.#terminal.write(signalOf(this.#options.notify, 'a server asks you'));
+    this.#terminal.write(notificationText(this.#options.notify, 'a server asks you'));
     void lending.use(this.#terminal).finally(() => {
       if (this.#lending === lending) this.#close('');
     });
@@ -432,7 +432,7 @@ export class Asker {
 }
 
 /** The bell of the terminal, which also ends the sequence of a notification (OSC 9). */
-function signalOf(notify: Settings['notify'], message: string): string {
+function notificationText(notify: Settings['notify'], message: string): string {
   if (notify === 'off') return '';
   return notify === 'bell' ? '\x07' : `\x1b]9;toolscript: ${visibleLine(message)}\x07`;
 }

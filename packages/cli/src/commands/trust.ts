@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE, WORKSPACE_PROMPTS } from '../configuration/locations.js';
 import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import type { Hooks } from '../configuration/schema.js';
-import { addTrust, removeTrust, trustedFiles } from '../configuration/trust.js';
+import { storeTrust, removeTrust, trustedFiles } from '../configuration/trust.js';
 import {
   readWorkspaceConfiguration,
   type WorkspaceConfigurationFile,
@@ -54,7 +54,7 @@ async function trust(folder: string, { yes = false }: TrustFolderFlags): Promise
     screen.line('Nothing was trusted.');
     return EXIT.failed;
   }
-  const changed = await addTrust(user, folder, { mcp: servers?.sha256, hooks: hooks?.sha256 });
+  const changed = await storeTrust(user, folder, { mcp: servers?.sha256, hooks: hooks?.sha256 });
   screen.line(
     changed ? `${name} is trusted. ${countingFiles(folder)}` : `${name} was already trusted; nothing changed.`,
   );

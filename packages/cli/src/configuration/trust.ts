@@ -33,7 +33,7 @@ export async function trustedFiles(user: UserFolder, folder: string): Promise<Tr
 /**
  * Trusts a folder, given by its real path, and its files with commands. Returns false if nothing has changed.
  */
-export async function addTrust(user: UserFolder, folder: string, { mcp, hooks }: TrustedFiles): Promise<boolean> {
+export async function storeTrust(user: UserFolder, folder: string, { mcp, hooks }: TrustedFiles): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp && before.hooks === hooks) return false;
   await writeJsonFile(trustFile(user, folder), { folder, mcp, hooks });
