@@ -162,11 +162,11 @@ describe('an editor', () => {
     expect(response).toEqual({ stopReason: 'cancelled' });
   });
 
-  it('reads why a session cannot be opened', async () => {
+  it('reads that a session does not exist', async () => {
     const editor = new Editor(new Scene());
     const failed = editor.use([], (agent) =>
       agent.request('session/load', { sessionId: 'thr_none', cwd: editor.scene.workspace, mcpServers: [] }),
     );
-    await expect(failed).rejects.toThrow('There is no conversation thr_none');
+    await expect(failed).rejects.toMatchObject({ code: -32_002 });
   });
 });

@@ -82,14 +82,6 @@ describe('a hook', () => {
     ]);
   });
 
-  it('cannot be set by a workspace', async () => {
-    const scene = new Scene();
-    put(join(scene.workspace, 'toolscript.config.json'), JSON.stringify({ hooks: { atEnd: [] } }));
-    await scene.run(['trust', '--yes']);
-    const { stderr } = await scene.chat('Go.', [text('Done.')]);
-    expect(stderr).toContain('a workspace cannot set "hooks"');
-  });
-
   it('never gets a secret of the environment', async () => {
     process.env['SOME_API_KEY'] = 'the secret';
     onTestFinished(() => void delete process.env['SOME_API_KEY']);
@@ -113,5 +105,66 @@ describe('a hook', () => {
     const workspace = newFolder();
     writeFileSync(join(workspace, 'hook.sh'), '#!/bin/sh\n', { mode: 0o755 });
     expect(await runHook({ command: ['./hook.sh'] }, {}, workspace)).toContain('has a relative path');
+  });
+});
+
+describe('a hook of a workspace', () => {
+  const configure = (scene: Scene, hooks: object, more = {}) =>
+    put(join(scene.workspace, 'toolscript.config.json'), JSON.stringify({ hooks, ...more }));
+
+  it('runs only while the user trusts the exact text of its file', async () => {
+    const scene = new Scene();
+    const log = join(newFolder(), 'log');
+    const hook = program(`cat >> ${log}`);
+    const hooks = {
+      beforeCall: [{ command: [hook] }],
+      afterScript: [{ command: [hook] }],
+      atEnd: [{ command: [hook] }],
+    };
+    const say = () => scene.chat('Go.', [script(WRITE), text('Done.')], ['--approve', 'auto']);
+    await scene.run(['trust']);
+    configure(scene, hooks);
+    expect((await say()).stderr).toContain('are ignored, because you have not trusted them. Read them; to trust them:');
+    expect((await scene.run(['trust'])).stderr).toContain('Read the commands above, then add --yes.');
+    expect((await say()).stderr).toContain('have not trusted them');
+    expect(existsSync(log)).toBe(false);
+    const trusted = await scene.run(['trust', '--yes']);
+    expect(trusted.stdout).toContain(`beforeCall: {"command":["${hook}"]}`);
+    expect(await say()).toMatchObject({ status: 0, stderr: '' });
+    const events = readFileSync(log, 'utf8').match(/"event":"\w+"/gu);
+    expect(events).toEqual(['before_call', 'after_script', 'end'].map((event) => `"event":"${event}"`));
+    configure(scene, hooks, { limits: {} });
+    expect((await say()).stderr).toContain('are ignored, because the file has changed since you trusted them.');
+    await scene.run(['trust', '--remove']);
+    expect((await say()).stderr).toContain('is ignored, because you have not trusted the workspace');
+    expect(readFileSync(log, 'utf8').match(/"event":"\w+"/gu)).toEqual(events);
+  });
+
+  it('runs after those of the user, in an empty folder', async () => {
+    const log = join(newFolder(), 'log');
+    const hook = (name: string) => ({ command: [program(`echo "${name} $(ls -A)" >> ${log}`)] });
+    const scene = hooked({ atEnd: [hook('own')] });
+    configure(scene, { atEnd: [hook('theirs')] });
+    await scene.run(['trust', '--yes']);
+    await scene.chat('Go.', [text('Done.')]);
+    expect(readFileSync(log, 'utf8')).toBe('own toolscript.config.json\ntheirs \n');
+  });
+
+  it('never runs what scripts can change, and then refuses the call', async () => {
+    for (const words of [
+      ['sh', './check.sh'],
+      ['sh', '-c', 'WORKSPACE/check.sh'],
+    ]) {
+      const scene = new Scene();
+      const ran = join(newFolder(), 'ran');
+      put(join(scene.workspace, 'check.sh'), `#!/bin/sh\ntouch ${ran}\n`);
+      chmodSync(join(scene.workspace, 'check.sh'), 0o755);
+      const command = words.map((word) => word.replace('WORKSPACE', scene.workspace));
+      configure(scene, { beforeCall: [{ command }] });
+      await scene.run(['trust', '--yes']);
+      const { stdout } = await scene.chat('Go.', [script(WRITE), text('Done.')], ['--approve', 'auto']);
+      expect(stdout).toContain('which is in the workspace, where scripts can change files');
+      expect([existsSync(ran), existsSync(join(scene.workspace, 'a.txt'))]).toEqual([false, false]);
+    }
   });
 });

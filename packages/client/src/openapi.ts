@@ -1466,6 +1466,7 @@ export interface components {
             id: string;
             last_message?: string | undefined;
             summary: string;
+            tokens_after?: number | undefined;
             tokens_before?: number | undefined;
             /** @constant */
             type: "compaction";

@@ -20,11 +20,13 @@ export { identifierName } from './text/identifier-name.js';
 // Agents and their models
 export { withModelFacts } from './agent/agent-config.js';
 export { addNeeded } from './agent/needed-items.js';
+export { REASONING_EFFORTS } from './protocol/reasoning-efforts.js';
 export { MODEL_FAMILIES, type ModelFacts } from './protocol/model-families.js';
 export { ownService } from './protocol/model-services.js';
 
 // Runs of agents
 export {
+  compactingPart,
   performPart,
   recoveredPart,
   resumedPart,
@@ -32,6 +34,9 @@ export {
   startedPart,
   type RunPart,
 } from './agent/run-agent.js';
+
+// Providers
+export { askForModels } from './providers/create-provider.js';
 
 // Stores
 export {

@@ -30,6 +30,9 @@ export class EditorAgent {
         return { sessionId: session.id };
       })
       .onRequest('session/load', async ({ params, client }) => {
+        // A session without a prompt is not stored: this error lets editors begin a new one.
+        if (!(await this.#options.database.has(params.sessionId)))
+          throw RequestError.resourceNotFound(params.sessionId);
         const session = await this.#open(params.cwd, { thread: params.sessionId }, client);
         session.showHistory();
         setImmediate(() => session.showCommands());

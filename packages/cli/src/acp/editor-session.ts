@@ -33,8 +33,6 @@ export class EditorSession {
   #view!: SessionView;
   /** The running prompt. */
   #turn: TurnCancellation | undefined;
-  /** The number of questions that the editor shows. */
-  #questions = 0;
 
   private constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -92,7 +90,7 @@ export class EditorSession {
 
   /** Cancels the running prompt. The editor withdraws its questions. */
   cancel(): void {
-    this.#turn?.request(this.#questions > 0);
+    this.#turn?.request();
   }
 
   async close(): Promise<void> {
@@ -134,18 +132,13 @@ export class EditorSession {
 
   async #ask(request: ApprovalRequest): Promise<UserAnswer> {
     const { settings, workbench } = this.#chat;
-    if (this.#turn?.isRequested === true) return 'suspend';
     const suggestions = workbench.rules.suggest(request);
     const question = permissionRequest(request, { sessionId: this.id, folder: settings.cwd, suggestions });
-    this.#questions += 1;
-    try {
+    const ask = async () => {
       const response = await this.#parts.client.request('session/request_permission', question);
-      const answer = await permissionAnswer(response, suggestions, workbench.rules);
-      if (answer === 'suspend') this.#turn?.suspend();
-      return answer;
-    } finally {
-      this.#questions -= 1;
-    }
+      return permissionAnswer(response, suggestions, workbench.rules);
+    };
+    return this.#turn?.question(ask) ?? ask();
   }
 
   #say(text: string): void {

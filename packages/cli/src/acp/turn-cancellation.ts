@@ -9,6 +9,8 @@ export class TurnCancellation {
   readonly #controller = new AbortController();
   #isRequested = false;
   #isSuspending = false;
+  /** The number of questions that the editor shows. */
+  #questions = 0;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
@@ -19,19 +21,28 @@ export class TurnCancellation {
     return this.#isRequested;
   }
 
-  /** Call this method when the editor has withdrawn a question. Its answer may overtake the request to cancel. */
-  suspend(): void {
-    this.#isSuspending = true;
+  /** Asks a question in the editor; suspends it if the user has cancelled the turn, or the editor withdraws it. */
+  async question<Answer>(ask: () => Promise<Answer | 'suspend'>): Promise<Answer | 'suspend'> {
+    if (this.#isRequested) return 'suspend';
+    this.#questions += 1;
+    try {
+      const answer = await ask();
+      // The answer may overtake the request to cancel.
+      if (answer === 'suspend') this.#isSuspending = true;
+      return answer;
+    } finally {
+      this.#questions -= 1;
+    }
   }
 
   /**
    * Cancels the turn. If the editor shows questions, or has withdrawn some, their script has time to suspend. Otherwise,
    * and on a second request, the turn is aborted.
    */
-  request(hasQuestions: boolean): void {
+  request(): void {
     const isRepeated = this.#isRequested;
     this.#isRequested = true;
-    if (isRepeated || !(hasQuestions || this.#isSuspending)) return this.abort();
+    if (isRepeated || !(this.#questions > 0 || this.#isSuspending)) return this.abort();
     setTimeout(() => this.abort(), PATIENCE_MS).unref();
   }
 

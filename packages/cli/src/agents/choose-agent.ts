@@ -11,6 +11,9 @@ const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
 
+/** No model can be asked, because none has a key. */
+export class NoKeyError extends UsageError {}
+
 export interface ChosenAgent {
   readonly agent: AgentConfig;
   /** The value of --model that selects this model again. */
@@ -50,7 +53,7 @@ function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Envi
   const names = all.map(({ config }) => keyVariable(config, environment));
   const found = all.find((_agent, index) => names[index] !== undefined && (environment[names[index]] ?? '') !== '');
   if (found !== undefined) return found;
-  throw new UsageError(
+  throw new NoKeyError(
     `No model has a key. To store one: toolscript connect. Or set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
   );
 }

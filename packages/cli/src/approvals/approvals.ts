@@ -55,6 +55,7 @@ export interface ApprovalsOptions extends TerminalOptions {
 export function openApprovals(options: ApprovalsOptions): Approvals {
   const { approve, rules, askElsewhere } = options;
   const mode = new PermissionMode();
+  if (approve === 'auto') mode.current = 'auto';
   let opened: { asker: Asker | undefined } | undefined;
   const openAsker = (): Asker | undefined => {
     if (askElsewhere !== undefined) return undefined;
@@ -72,9 +73,9 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   };
   return {
     policy:
-      approve === 'ask'
-        ? modePolicy(mode, rules, refusingUnable(ask, options.exec))
-        : withoutAsking(approve, rules.rules),
+      approve === 'deny'
+        ? withoutAsking(approve, rules.rules)
+        : modePolicy(mode, rules, refusingUnable(ask, options.exec)),
     mode,
     asker,
     askForm: askElsewhere === undefined && hasTerminal() ? formAsker(asker, options) : undefined,

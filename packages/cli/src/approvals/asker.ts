@@ -18,7 +18,7 @@ import {
   type Choices,
 } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
-import type { PermissionMode } from './permission-mode.js';
+import { hasDoubtfulSource, type PermissionMode } from './permission-mode.js';
 import { ReasonLine } from './reason-line.js';
 import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 
@@ -175,7 +175,7 @@ export class Asker {
     this.#open = question;
     question.suggestions = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    this.#terminal.write(notificationText(this.#options.notify, question.request));
+    this.#terminal.write(notificationText(this.#options.notify, `${question.request.tool} needs your approval`));
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
@@ -183,6 +183,7 @@ export class Asker {
   #startLending(lending: Lending): void {
     this.#lending = lending;
     this.#screen.hold();
+    this.#terminal.write(notificationText(this.#options.notify, 'a server asks you'));
     void lending.use(this.#terminal).finally(() => {
       if (this.#lending === lending) this.#close('');
     });
@@ -199,12 +200,17 @@ export class Asker {
   }
 
   #isAllowed(request: ApprovalRequest): boolean {
+    // defence: earlier-answers-allow-no-doubtful-source
+    if (hasDoubtfulSource(request)) return false;
     if (this.#allowedKeys.has(callKind(request)) || this.#options.rules.allows(request)) return true;
     return request.planned && this.#allowedKeys.has(planKey(request));
   }
 
   /** Writes the prompt, `promptText` by default, when the user has had the time to read what was written before. */
-  #prompt(question: Question, text = promptText(this.#screen.warningStyle, this.#choices(question))): void {
+  #prompt(
+    question: Question,
+    text = promptText(this.#screen.warningStyle, this.#choices(question), this.#screen.columns),
+  ): void {
     const { dim } = this.#screen.warningStyle;
     question.stopGuard = readAfterGuard(this.#terminal, {
       prompt: (hasDropped) => {
@@ -426,9 +432,9 @@ export class Asker {
 }
 
 /** The bell of the terminal, which also ends the sequence of a notification (OSC 9). */
-function notificationText(notify: Settings['notify'], { tool }: ApprovalRequest): string {
+function notificationText(notify: Settings['notify'], message: string): string {
   if (notify === 'off') return '';
-  return notify === 'bell' ? '\x07' : `\x1b]9;toolscript: ${visibleLine(tool)} needs your approval\x07`;
+  return notify === 'bell' ? '\x07' : `\x1b]9;toolscript: ${visibleLine(message)}\x07`;
 }
 
 function approval({ edited }: Question, remember?: Remember): Decision {

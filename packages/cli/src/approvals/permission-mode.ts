@@ -40,7 +40,10 @@ export class PermissionMode {
   }
 
   /** The answer to a call that asks although the mode decides about it. Undefined: the user decides. */
-  answer({ tool, effect }: Pick<ApprovalRequest, 'tool' | 'effect'>): Decision | undefined {
+  answer(request: Pick<ApprovalRequest, 'tool' | 'effect' | 'provenance'>): Decision | undefined {
+    const { tool, effect } = request;
+    // defence: modes-allow-no-doubtful-source
+    if (this.current !== 'plan' && hasDoubtfulSource(request)) return undefined;
     switch (this.current) {
       case 'plan':
         return effect === 'read' ? undefined : { decision: 'deny', note: PLAN_REASON };
@@ -52,6 +55,11 @@ export class PermissionMode {
         return 'approve';
     }
   }
+}
+
+/** Whether untrusted text may have chosen an argument. No rule, mode or earlier answer then stands for the user. */
+export function hasDoubtfulSource({ provenance }: Pick<ApprovalRequest, 'provenance'>): boolean {
+  return Object.keys(provenance?.reasons ?? {}).length > 0;
 }
 
 function withoutQuestion(rule: ApprovalRule): ApprovalRule {

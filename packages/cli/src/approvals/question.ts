@@ -4,6 +4,7 @@ import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
+import { textWidth } from '../terminal/width.js';
 import { colouredDiff, plannedCallLine } from '../view/script-report.js';
 import { countWithNoun } from '../view/values.js';
 
@@ -116,7 +117,8 @@ function sourceLines({ provenance }: ApprovalRequest, style: Style): string[] {
   return parts.length === 0 ? [] : [`  ${parts.join(' · ')}`, ...proof];
 }
 
-export function promptText(style: Style, { covers, plan }: Choices): string {
+/** The question, with its choices in lines of at most `columns`. */
+export function promptText(style: Style, { covers, plan }: Choices, columns: number): string {
   const always = covers.map(
     (calls, index) => `  [${RULE_KEYS[index]}] would always allow in this workspace: ${visibleLine(calls)}\n`,
   );
@@ -130,7 +132,19 @@ export function promptText(style: Style, { covers, plan }: Choices): string {
     '[v]iew',
     '[?]',
   ];
-  return `${always.join('')}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
+  const lines = inLines(more, columns - 2).map((line) => `  ${style.dim(line)}\n`);
+  return `${always.join('')}${lines.join('')}  ${style.bold('Allow it?')} [y]es, [N]o `;
+}
+
+/** Joins words without hidden characters to lines, and breaks no word. */
+function inLines(words: readonly string[], columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)}  ${word}`;
+    if (lines.length === 0 || textWidth(longer) > columns) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
 }
 
 /** The calls that a decision for the plan covers: their arguments are in the script's text. */

@@ -10,9 +10,10 @@ import { deleteFile, factFileName, readJsonFile, writeJsonFile } from '../config
 import { ApprovalRuleSchema } from '../configuration/schema.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError, isUsageError, systemCode } from '../usage-error.js';
+import { hasDoubtfulSource } from './permission-mode.js';
 
 /** The call that an approval is about. */
-type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
+type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson' | 'provenance'>;
 
 export type SuggestRules = (tool: Tool, input: JsonValue) => readonly RuleSuggestion[];
 
@@ -44,6 +45,8 @@ export class WorkspaceRules {
 
   /** Whether the rules allow the call now. A rule may be newer than the call. */
   allows(request: ApprovedCall): boolean {
+    // defence: rules-allow-no-doubtful-source
+    if (hasDoubtfulSource(request)) return false;
     const tool = this.#requestedTool(request);
     return tool !== undefined && findApprovalRule(this.rules, tool, approvedInput(request))?.action === 'approve';
   }

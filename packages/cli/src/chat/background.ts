@@ -16,28 +16,41 @@ interface RunIds {
  * exit status: that of the other process if it ends before its run begins.
  */
 export async function startInBackground(prompt: string, options: readonly string[], screen: Screen): Promise<number> {
-  const args = [...process.execArgv, process.argv[1]!, 'chat', '-', ...options, '--announce-run'];
+  const begun = await begin(['-', ...options], prompt);
+  if (typeof begun === 'number') return begun;
+  screen.line(begun.runId);
+  for (const line of backgroundLines(begun)) screen.warn(screen.warningStyle.dim(line));
+  return EXIT.completed;
+}
+
+/**
+ * Starts a process that waits until this one hands over the working run of the conversation, or dies, and then continues
+ * the run. Returns false if the process could not begin.
+ */
+export async function awaitInBackground({ runId, threadId }: RunIds, options: readonly string[]): Promise<boolean> {
+  return typeof (await begin([...options, '--thread', threadId, '--take-over', runId], '')) !== 'number';
+}
+
+export function backgroundLines({ runId, threadId }: RunIds): string[] {
+  return [
+    `  watch     ${ownCommand()} runs attach ${runId}`,
+    `  stop      ${ownCommand()} runs stop ${runId}`,
+    `  continue  ${ownCommand()} --thread ${threadId}`,
+  ];
+}
+
+/** Starts a process with a run. Returns the ids of the run, or the status of a process that ends before it has one. */
+async function begin(words: readonly string[], input: string): Promise<RunIds | number> {
+  const args = [...process.execArgv, process.argv[1]!, 'chat', ...words, '--announce-run'];
   // With stdout to a pipe, the process would end with its reader.
   const child = spawn(process.execPath, args, { detached: true, stdio: ['pipe', 'ignore', 'pipe', 'ipc'] });
   let messages = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (messages += text));
   child.stdin!.on('error', () => {});
-  child.stdin!.end(prompt);
+  child.stdin!.end(input);
   const begun = await runIds(child);
-  if (typeof begun === 'number') {
-    process.stderr.write(messages);
-    return begun;
-  }
-  const { runId } = begun;
-  screen.line(runId);
-  const { dim } = screen.warningStyle;
-  for (const line of [
-    `  watch     ${ownCommand()} runs attach ${runId}`,
-    `  stop      ${ownCommand()} runs stop ${runId}`,
-    `  continue  ${ownCommand()} --thread ${begun.threadId}`,
-  ])
-    screen.warn(dim(line));
-  return EXIT.completed;
+  if (typeof begun === 'number') process.stderr.write(messages);
+  return begun;
 }
 
 /** Resolves to the ids, or to the exit status of a process that ends first. */
@@ -49,12 +62,17 @@ function runIds(child: ChildProcess): Promise<RunIds | number> {
   });
 }
 
-/** Sends the ids of the run to the parent process with its first event, and releases the parent. Shows nothing else. */
+/** Sends the ids of the run to the parent process, and releases the parent. */
+export function announceRun(ids: RunIds): void {
+  if (!process.connected) return;
+  process.send?.(ids);
+  process.disconnect();
+}
+
+/** Announces the run with its first event. Shows nothing else. */
 export class AnnouncingView implements EventView {
   take({ run_id: runId, thread_id: threadId }: StreamEvent): void {
-    if (!process.connected) return;
-    process.send?.({ runId, threadId } satisfies RunIds);
-    process.disconnect();
+    announceRun({ runId, threadId });
   }
 
   end(): void {}

@@ -123,6 +123,16 @@ export class ChatSession {
     return this.#play(signal, (watch) => this.thread.say(prompt, watch, attached));
   }
 
+  /** Continues the run that another process has handed over or left unfinished. Returns the exit status. */
+  takeOver(signal: AbortSignal): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.takeOver(watch));
+  }
+
+  /** Has the model summarise the conversation, which then continues with the summary. Returns the exit status. */
+  compact(signal: AbortSignal): Promise<number> {
+    return this.#play(signal, (watch) => this.thread.compact(watch));
+  }
+
   /** Resumes a script that waits for the user, or recovers an interrupted script. The script's run then continues. */
   resume(script: ScriptCommand, signal: AbortSignal): Promise<number> {
     return this.#play(signal, (watch) => this.thread.resume(script, watch));
@@ -145,9 +155,10 @@ export class ChatSession {
     } finally {
       view.end();
     }
+    await afterScripts;
+    if (this.thread.handedOver !== undefined) return EXIT.completed;
     this.#result = notes.result(this.thread.id);
     this.#report(notes);
-    await afterScripts;
     const { type: _type, ...result } = this.#result;
     await this.#runHooks(hooks.atEnd, { event: 'end', ...result });
     return notes.status;

@@ -9,6 +9,7 @@ const COMMANDS = {
   model: 'show the model; /model NAME continues with another one',
   mode: 'show the mode; /mode plan|ask|auto-edit|auto changes it, as Shift-Tab does',
   bg: 'work on a prompt in the background, in a new conversation: /bg PROMPT',
+  compact: 'let the model summarise the conversation, and continue with the summary',
   cost: 'the tokens and the cost of this conversation since you opened it',
   tools: 'the tools that scripts can call',
   vars: 'the variables that the next script can use, with their types',

@@ -5,14 +5,22 @@ import { inspectStoredScript } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { isUsageError } from '../usage-error.js';
+import { isUsageError, UsageError } from '../usage-error.js';
+import { backgroundLines } from './background.js';
 import { completeLine } from './complete-line.js';
 import { readLine } from './commands-in-chat.js';
 import { withMentions } from './file-mentions.js';
 import { conversationSoFar } from '../view/conversation-so-far.js';
 import type { ChatFlags, OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
-import { filledPrompt, listConversations, runCommand, runShell, type CommandPlace } from './run-command.js';
+import {
+  filledPrompt,
+  listConversations,
+  moveToBackground,
+  runCommand,
+  runShell,
+  type CommandPlace,
+} from './run-command.js';
 import { TypeAhead } from './type-ahead.js';
 import { demandEnabledMode, reportPending, waitingScripts } from './waiting.js';
 
@@ -73,6 +81,8 @@ class Conversation implements CommandPlace {
   readonly #reader: PromptReader;
   readonly #typeAhead: TypeAhead;
   #chat: OpenChat;
+  /** The move of the turn to the background, if the user has asked for it. */
+  #moving: Promise<void> | undefined;
 
   constructor(opened: OpenChat, parts: ConversationParts) {
     const { screen, turns } = parts;
@@ -89,6 +99,11 @@ class Conversation implements CommandPlace {
       screen,
       interrupt: () => turns.interrupt(),
       changeMode: () => screen.line(screen.style.dim(`  mode: ${this.chat.workbench.approvals.mode.advance()}`)),
+      moveToBackground: () => {
+        this.#moving ??= moveToBackground(this.chat, screen).catch((error: unknown) =>
+          screen.notice(visibleLine((error as Error).message)),
+        );
+      },
     });
   }
 
@@ -104,6 +119,7 @@ class Conversation implements CommandPlace {
       if (turn === 'exit') break;
       if (turn === undefined) continue;
       const end = await this.#during(turn);
+      await this.#afterMove();
       if (await reportPending(this.chat, this.screen))
         this.screen.line('  here      /resume asks you now; you may also send another prompt first');
       if (end.isOver) return end.status;
@@ -126,6 +142,16 @@ class Conversation implements CommandPlace {
     this.#chat = next;
     await before.close();
     greet(next, this.screen);
+  }
+
+  /** Begins a new conversation if the turn has moved to the background. */
+  async #afterMove(): Promise<void> {
+    await this.#moving;
+    this.#moving = undefined;
+    const { thread } = this.chat;
+    if (thread.handedOver === undefined) return;
+    for (const line of backgroundLines({ runId: thread.handedOver, threadId: thread.id })) this.screen.line(line);
+    this.startNew();
   }
 
   #during(turn: Turn) {
@@ -163,6 +189,7 @@ class Conversation implements CommandPlace {
       case 'command':
         if (typed.command === 'exit') return 'exit';
         if (typed.command === 'resume' && typed.rest === '') return (signal) => this.#resume(signal);
+        if (typed.command === 'compact') return (signal) => this.#compact(signal);
         await reportingMistakes(this.screen, () => runCommand(typed.command, typed.rest, this));
         return undefined;
     }
@@ -181,6 +208,16 @@ class Conversation implements CommandPlace {
     this.screen.line('No script of this conversation waits for you.');
     await listConversations(this);
     return EXIT.completed;
+  }
+
+  async #compact(signal: AbortSignal): Promise<number> {
+    const { session, thread } = this.chat;
+    if (thread.waitingScript !== undefined)
+      throw new UsageError('A script of this conversation waits for your decision, so nothing is summarised: /resume');
+    const sinceSummary = thread.history.slice(thread.history.findLastIndex(({ type }) => type === 'compaction') + 1);
+    if (sinceSummary.every((item) => item.type === 'message' && item.role === 'system'))
+      throw new UsageError('This conversation has nothing new to summarise.');
+    return session.compact(signal);
   }
 
   #sign(): string {

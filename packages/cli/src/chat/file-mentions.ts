@@ -1,5 +1,6 @@
-import { basename, relative, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { FilePart, ImagePart, MessageItem } from '@toolscript/core/protocol';
+import { isInside } from '../configuration/workspace-folder.js';
 import { imagePart } from '../input/attached-input.js';
 import { readFileStart } from '../input/file-start.js';
 
@@ -23,7 +24,7 @@ export async function withMentions(prompt: string, workspace: string): Promise<M
   const files: FilePart[] = [];
   for (const path of new Set([...prompt.matchAll(MENTION)].map(([, named]) => named!))) {
     const file = resolve(workspace, path);
-    if (relative(workspace, file).startsWith('..')) continue;
+    if (!isInside(workspace, file)) continue;
     const found = await readFileStart(file, MAX_BYTES).catch(() => undefined);
     if (found === undefined) continue;
     const isSmall = found.size <= MAX_BYTES;

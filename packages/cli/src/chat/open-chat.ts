@@ -9,6 +9,7 @@ import { openModel } from '../agents/open-model.js';
 import { withProjectInstructions } from '../agents/project-instructions.js';
 import { openSubAgents } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
+import type { PermissionModeName } from '../approvals/permission-mode.js';
 import { findPrompts } from '../configuration/prompt-files.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
@@ -40,6 +41,10 @@ export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   announceRun?: boolean | undefined;
   /** True to continue the last conversation of the workspace. */
   continue?: boolean | undefined;
+  /** The mode of the conversation that began this one in the background. */
+  permission?: PermissionModeName | undefined;
+  /** The id of the conversation's run to continue, once no other process works on the run. */
+  takeOver?: string | undefined;
   /** The id of the conversation to continue. */
   thread?: string | undefined;
 }
@@ -78,6 +83,8 @@ export interface ChatOptions {
   /** The view of the runs, for a conversation that another program shows. Default: the screen. */
   view?: EventView | undefined;
   askElsewhere?: CliHarnessOptions['askElsewhere'];
+  /** Called when everything but the conversation itself is open. */
+  beforeReopen?: ((stored: StoredThread, stores: ThreadDatabase['stores']) => Promise<void>) | undefined;
   /** The database of the conversations, if it is open already; the caller closes it. */
   database?: ThreadDatabase | undefined;
 }
@@ -107,7 +114,7 @@ function closingDatabase(chat: OpenChat, database: ThreadDatabase): OpenChat {
 // oxlint-disable-next-line max-lines-per-function
 async function openChatOver(
   database: ThreadDatabase,
-  { flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view: otherView, askElsewhere }: ChatOptions,
+  { flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view: otherView, ...more }: ChatOptions,
 ): Promise<OpenChat> {
   const warn = screen.notice;
   const loaded = await loadSettings(flags, process.env, warn);
@@ -139,8 +146,9 @@ async function openChatOver(
     stdinIsTaken,
     stdoutIsTaken: isQuiet,
     interrupt,
-    askElsewhere,
+    askElsewhere: more.askElsewhere,
   });
+  if (flags.permission !== undefined) workbench.approvals.mode.current = flags.permission;
   const { agent: instructed, files: instructionFiles } = await withProjectInstructions(
     chosen.agent,
     process.env,
@@ -192,6 +200,7 @@ async function openChatOver(
   };
   try {
     if (earlier === undefined) return make(ThreadRuns.begin(threadSettings));
+    await more.beforeReopen?.(earlier, database.stores);
     return make(await throughStore(ThreadRuns.reopen(earlier.threadId, threadSettings)));
   } catch (error) {
     await workbench.close();

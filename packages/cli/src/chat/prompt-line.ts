@@ -9,6 +9,9 @@ export type PromptLine =
 /** Lines that arrive within this many ms were pasted, even if the terminal does not mark pasted text. */
 const PASTE_MS = 30;
 
+/** A key that follows Escape later than this, in ms, is a key of its own. It also counts while a turn runs. */
+const ESCAPE_MS = 100;
+
 const MAX_HISTORY = 200;
 
 /** Makes the terminal mark the start and the end of pasted text (DEC private mode 2004). */
@@ -39,6 +42,7 @@ export class PromptReader {
       historySize: MAX_HISTORY,
       prompt: this.#options.sign(),
       completer: this.#options.complete,
+      escapeCodeTimeout: ESCAPE_MS,
     });
     process.stdout.write(MARK_PASTES);
     try {

@@ -152,13 +152,34 @@ async function undoNewest({ thread }: OpenChat, isDryRun: boolean): Promise<void
 }
 
 async function beginInBackground({ chat, screen }: CommandPlace, prompt: string): Promise<void> {
-  if (prompt === '') throw new UsageError('Write the prompt: /bg PROMPT');
-  const { settings, chosen, options } = chat;
+  if (prompt === '')
+    throw new UsageError('Write the prompt: /bg PROMPT. While a turn works, /bg alone moves it to the background.');
   const { startInBackground } = await import('./background.js');
-  const named = ['--cwd', settings.cwd, '--agent', chosen.agent.slug, '--model', chosen.model];
+  await startInBackground(prompt, backgroundOptions(chat), screen);
+}
+
+/** The options with which a process in the background works as this conversation does. */
+function backgroundOptions({ settings, chosen, options, workbench }: OpenChat): string[] {
+  const { cwd, mode, runtime, notify } = settings;
+  const named = ['--cwd', cwd, '--agent', chosen.agent.slug, '--model', chosen.model, '--mode', mode];
+  const hidden = ['--runtime', runtime, '--notify', notify, '--permission', workbench.approvals.mode.current];
   // Without a terminal, `chat` names the decision about later calls as `--approve`.
-  const repeated = options.map((word) => (word === '--then' ? '--approve' : word));
-  await startInBackground(prompt, [...named, ...repeated], screen);
+  return [...named, ...hidden, ...options.map((word) => (word === '--then' ? '--approve' : word))];
+}
+
+/**
+ * Moves the turn that works to another process, which waits for it before this one lets it go: a run is never without a
+ * process that continues it.
+ */
+export async function moveToBackground(chat: OpenChat, screen: Screen): Promise<void> {
+  const { thread } = chat;
+  const runId = thread.workingRun;
+  const note = (text: string) => screen.line(screen.style.dim(`  ${text}`));
+  if (runId === undefined) return note('Nothing works that could move to the background.');
+  const { awaitInBackground } = await import('./background.js');
+  const isAwaited = awaitInBackground({ runId, threadId: thread.id }, backgroundOptions(chat));
+  note('moves to the background');
+  if ((await isAwaited) && !thread.handOver()) note('waits for the calls that work now');
 }
 
 async function exportTo({ thread }: OpenChat, file: string): Promise<void> {

@@ -9,6 +9,8 @@ export interface TypeAheadOptions {
   readonly interrupt: () => void;
   /** Called on Shift-Tab. */
   readonly changeMode: () => void;
+  /** Called for the line `/bg`. */
+  readonly moveToBackground: () => void;
 }
 
 /**
@@ -84,6 +86,7 @@ export class TypeAhead {
   #enqueue(): void {
     const text = this.takeUnfinished();
     if (text.trim() === '') return;
+    if (text.trim() === '/bg') return this.#options.moveToBackground();
     this.#queue.push(text);
     const { screen } = this.#options;
     screen.line(screen.style.dim(`  queued: ${visibleLine(text)}`));

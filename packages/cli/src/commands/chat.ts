@@ -1,20 +1,26 @@
 import type { MessageItem } from '@toolscript/core/protocol';
-import { AnnouncingView, startInBackground } from '../chat/background.js';
+import { ThreadRuns } from '@toolscript/service';
+import { announceRun, AnnouncingView, startInBackground } from '../chat/background.js';
 import { converse, TurnInterruption } from '../chat/conversation.js';
 import { FinalAnswer } from '../chat/final-answer.js';
-import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
+import { openChat, type ChatFlags, type ChatOptions, type OpenChat } from '../chat/open-chat.js';
+import { notifyDesktop } from '../chat/notify-desktop.js';
 import { reportPending } from '../chat/waiting.js';
+import { NoKeyError } from '../agents/choose-agent.js';
 import type { Engines } from '../harness/engines.js';
 import { readAttached } from '../input/attached-input.js';
 import { promptInput, readPrompt } from '../input/prompt-input.js';
+import { ownCommand } from '../terminal/own-command.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
+import { silentView } from '../view/answer-view.js';
 
 export type { ChatFlags } from '../chat/open-chat.js';
 
 /** Talks to a model that writes scripts: one prompt, or a conversation at a terminal. */
 export async function chat(words: readonly string[], flags: ChatFlags, engines: Engines): Promise<number> {
   const screen = openScreen();
+  if (flags.takeOver !== undefined) return takeOver(flags.takeOver, { flags, engines, screen });
   const input = promptInput(words);
   if (input.said === undefined && input.source === undefined) refuseInConversation(flags);
   const turns = new TurnInterruption();
@@ -26,7 +32,7 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
     const { outputSchema } = finalAnswer;
     const stdinIsTaken = input.source !== undefined;
     const view = flags.announceRun === true ? new AnnouncingView() : undefined;
-    const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view });
+    const opened = await openWithKey({ flags, engines, screen, stdinIsTaken, interrupt, outputSchema, view });
     if (prompt === undefined) {
       const { continue: _continue, ...same } = flags;
       const open = (changes: ChatFlags) =>
@@ -34,13 +40,62 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
       return await converse(opened, { screen, turns, open });
     }
     try {
-      return await sayOnce({ opened, screen, turns, finalAnswer }, prompt, attached);
+      return await sayOnce({ opened, screen, turns, finalAnswer, isBackground: view !== undefined }, prompt, attached);
     } finally {
       await opened.close();
     }
   } finally {
     input.source?.close();
   }
+}
+
+/** Opens the conversation. A user at a terminal who has no key yet can connect a provider first. */
+async function openWithKey(options: ChatOptions): Promise<OpenChat> {
+  try {
+    return await openChat(options);
+  } catch (error) {
+    const canAsk = process.stdin.isTTY && process.stdout.isTTY;
+    if (!(error instanceof NoKeyError) || !canAsk) throw error;
+    const { connectFirst } = await import('./connect.js');
+    if (!(await connectFirst(options.screen))) throw error;
+    return openChat(options);
+  }
+}
+
+/** Continues the run that another process works on, as soon as that process hands the run over or dies. */
+async function takeOver(
+  runId: string,
+  { flags, engines, screen }: Pick<ChatOptions, 'flags' | 'engines' | 'screen'>,
+): Promise<number> {
+  const turns = new TurnInterruption();
+  const beforeReopen: ChatOptions['beforeReopen'] = async ({ threadId }, stores) => {
+    announceRun({ runId, threadId });
+    await ThreadRuns.untilFree(stores, runId);
+  };
+  const interrupt = () => turns.interrupt();
+  const opened = await openChat({
+    flags,
+    engines,
+    screen,
+    stdinIsTaken: true,
+    interrupt,
+    view: silentView,
+    beforeReopen,
+  });
+  try {
+    const { status } = await turns.during(opened.workbench.approvals, (signal) => opened.session.takeOver(signal));
+    await notifyIfWaiting(opened);
+    return status;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Shows the user a notification if a run in the background waits. */
+async function notifyIfWaiting({ thread, settings }: OpenChat): Promise<void> {
+  const { waitingScript } = thread;
+  if (waitingScript === undefined || settings.notify !== 'desktop') return;
+  await notifyDesktop(`A run waits for your decision: ${ownCommand()} resume ${waitingScript}`);
 }
 
 /** Answers a prompt in another process, which continues after this one. `options` are those of the command line. */
@@ -82,6 +137,8 @@ function refuseInConversation({ json, print, outputSchema, output, outputFormat,
 }
 
 interface ChatParts {
+  /** True if no terminal shows the run. */
+  readonly isBackground: boolean;
   readonly opened: OpenChat;
   readonly screen: Screen;
   readonly turns: TurnInterruption;
@@ -89,7 +146,7 @@ interface ChatParts {
 }
 
 async function sayOnce(
-  { opened, screen, turns, finalAnswer }: ChatParts,
+  { opened, screen, turns, finalAnswer, isBackground }: ChatParts,
   prompt: string,
   attached: Pick<MessageItem, 'images' | 'files'>,
 ): Promise<number> {
@@ -97,5 +154,6 @@ async function sayOnce(
   const { status: ended } = await turns.during(workbench.approvals, (signal) => session.say(prompt, signal, attached));
   const status = await finalAnswer.deliver(ended, session.result);
   await reportPending(opened, screen);
+  if (isBackground) await notifyIfWaiting(opened);
   return status;
 }

@@ -1,7 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { limitedSignal, ownService } from '@toolscript/core/internal';
-import { PROVIDERS, readStoredKeys, storeKey, type ProviderSlug } from '../configuration/provider-keys.js';
+import { askForModels, limitedSignal, ownService } from '@toolscript/core/internal';
+import {
+  PROVIDERS,
+  readStoredKeys,
+  storeKey,
+  useStoredKeys,
+  type ProviderSlug,
+} from '../configuration/provider-keys.js';
 import { EXIT } from '../exit-status.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
@@ -34,6 +40,23 @@ export async function connect(slug: ProviderSlug | undefined, flags: ConnectFlag
     `Stored. ${provider.name}'s models are ready: toolscript "PROMPT". To remove the key: toolscript connect ${slug} --remove`,
   );
   return EXIT.completed;
+}
+
+/** Lets the user at a terminal connect a provider. Returns false if the user does not want to. */
+export async function connectFirst(screen: Screen): Promise<boolean> {
+  screen.line('No model has a key yet. The providers:');
+  await listProviders(screen);
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await lines.question('Connect which one (Enter: none)? ').finally(() => lines.close());
+  const slug = answer.trim();
+  if (slug === '') return false;
+  if (!Object.hasOwn(PROVIDERS, slug))
+    throw new UsageError(
+      `There is no provider ${visibleLine(slug)}. Name one of ${Object.keys(PROVIDERS).join(', ')}.`,
+    );
+  await connect(slug as ProviderSlug, {});
+  await useStoredKeys(process.env, screen.notice);
+  return true;
 }
 
 async function listProviders(screen: Screen): Promise<number> {
@@ -95,20 +118,13 @@ async function hiddenLine(question: string): Promise<string> {
 /** Lists the provider's models with the key, which costs nothing. Returns a line about the result. */
 async function testKey({ name, api }: Provider, key: string, slug: ProviderSlug): Promise<string> {
   const { baseUrl } = ownService(api, process.env)!;
-  const headers: Record<string, string> =
-    api === 'anthropic-messages'
-      ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' }
-      : { authorization: `Bearer ${key}` };
-  const base = baseUrl.replace(/\/$/u, '');
-  const url = `${base}${api === 'anthropic-messages' && !base.endsWith('/v1') ? '/v1' : ''}/models`;
   const untested = `To store the key without a test: toolscript connect ${slug} --no-test`;
-  const response = await fetch(url, { headers, redirect: 'error', signal: limitedSignal(TEST_MS) }).catch(
-    (error: unknown) => {
-      const { cause, message } = error as Error;
-      const reason = cause instanceof Error ? cause.message : message;
-      throw new UsageError(`${name} cannot be reached at ${visibleLine(url)}: ${visibleLine(reason)}. ${untested}`);
-    },
-  );
+  const asked = askForModels(api, { baseUrl, apiKey: key, signal: limitedSignal(TEST_MS) });
+  const response = await asked.catch((error: unknown) => {
+    const { cause, message } = error as Error;
+    const reason = cause instanceof Error ? cause.message : message;
+    throw new UsageError(`${name} cannot be reached at ${visibleLine(baseUrl)}: ${visibleLine(reason)}. ${untested}`);
+  });
   await response.body?.cancel();
   if (response.status === 401 || response.status === 403)
     throw new UsageError(

@@ -2,7 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE, WORKSPACE_PROMPTS } from '../configuration/locations.js';
 import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
-import { storeTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
+import type { Hooks } from '../configuration/schema.js';
+import { storeTrust, removeTrust, trustedFiles } from '../configuration/trust.js';
+import {
+  readWorkspaceConfiguration,
+  type WorkspaceConfigurationFile,
+} from '../configuration/workspace-configuration.js';
 import { EXIT } from '../exit-status.js';
 import { readWorkspaceFile, type McpFile } from '../mcp/mcp-files.js';
 import { serverLine } from '../mcp/server-line.js';
@@ -13,11 +18,11 @@ import { visibleLine } from '../terminal/untrusted.js';
 
 export interface TrustFolderFlags {
   remove?: boolean | undefined;
-  /** True to trust MCP servers without a question. */
+  /** True to trust MCP servers and hooks without a question. */
   yes?: boolean | undefined;
 }
 
-/** Trusts a workspace's configuration, or ends the trust. Asks before it trusts MCP servers. */
+/** Trusts a workspace's configuration, or ends the trust. Asks before it trusts MCP servers and hooks. */
 export async function trustFolder(folder: string | undefined, flags: TrustFolderFlags): Promise<number> {
   const real = await workspaceFolder(folder);
   demandOwnFoldersOutside(real, process.env);
@@ -36,22 +41,29 @@ async function trust(folder: string, { yes = false }: TrustFolderFlags): Promise
   const user = userFolder(process.env);
   const name = visibleLine(folder);
   const servers = await readWorkspaceFile(folder);
-  if (servers !== undefined && (await trustedMcp(user, folder)) !== servers.sha256) {
-    screen.write(shownServers(servers));
-    const isAgreed = yes || (await agrees('Start these servers from now on, until the file changes?', SERVERS));
-    if (!isAgreed) {
-      screen.line('Nothing was trusted.');
-      return EXIT.failed;
-    }
+  const configuration = await readWorkspaceConfiguration(folder);
+  const hooks = configuration?.configuration.hooks === undefined ? undefined : configuration;
+  const before = await trustedFiles(user, folder);
+  const questions = [
+    ...(servers === undefined || before.mcp === servers.sha256 ? [] : [[shownServers(servers), START] as const]),
+    ...(hooks === undefined || before.hooks === hooks.sha256 ? [] : [[shownHooks(hooks), RUN] as const]),
+  ];
+  for (const [shown, question] of questions) {
+    screen.write(shown);
+    if (yes || (await agrees(question, READ))) continue;
+    screen.line('Nothing was trusted.');
+    return EXIT.failed;
   }
-  const changed = await storeTrust(user, folder, servers?.sha256);
+  const changed = await storeTrust(user, folder, { mcp: servers?.sha256, hooks: hooks?.sha256 });
   screen.line(
     changed ? `${name} is trusted. ${countingFiles(folder)}` : `${name} was already trusted; nothing changed.`,
   );
   return EXIT.completed;
 }
 
-const SERVERS = 'Read the servers above, then add --yes.';
+const START = 'Start these servers from now on, until the file changes?';
+const RUN = 'Run these hooks from now on, until the file changes?';
+const READ = 'Read the commands above, then add --yes.';
 
 function countingFiles(folder: string): string {
   const found = [WORKSPACE_FILE, WORKSPACE_AGENTS, WORKSPACE_PROMPTS].filter((file) => existsSync(join(folder, file)));
@@ -64,6 +76,13 @@ function countingFiles(folder: string): string {
 function shownServers({ path, servers }: McpFile): string {
   const lines = Object.entries(servers).map(([name, entry]) => `  ${serverLine(name, entry)}\n${settingsLine(entry)}`);
   return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
+}
+
+function shownHooks({ path, configuration }: WorkspaceConfigurationFile): string {
+  const lines = Object.entries(configuration.hooks as Hooks).flatMap(([event, hooks]) =>
+    hooks.map((hook) => `  ${event}: ${visibleLine(JSON.stringify(hook))}\n`),
+  );
+  return `${visibleLine(path)} names these hooks, which run outside of the sandbox:\n${lines.join('')}`;
 }
 
 /** The lines about the members other than the command and the URL: these members also decide what the server does. */

@@ -3,12 +3,7 @@ import { z } from 'zod';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-
-export const APPROVE_CHOICES = ['auto', 'deny', 'ask'] as const;
-export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
-export const NOTIFY_CHOICES = ['off', 'bell', 'desktop'] as const;
-export const EXEC_SANDBOX_CHOICES = ['on', 'off'] as const;
-const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
+import { APPROVE_CHOICES, EXEC_SANDBOX_CHOICES, MODE_CHOICES, NOTIFY_CHOICES, RUNTIME_CHOICES } from './choices.js';
 
 /** An approval rule in a file. */
 export const ApprovalRuleSchema = z
@@ -29,10 +24,21 @@ const HookSchema = z.strictObject({
   timeoutMs: z.number().int().min(1).max(600_000).optional(),
 });
 
-/** A command of the user at an event. */
-export type Hook = z.infer<typeof HookSchema>;
+/** A command at an event. `isOfWorkspace`: a trusted workspace names it, not the user. */
+export type Hook = z.infer<typeof HookSchema> & { readonly isOfWorkspace?: true | undefined };
 
-/** The complete configuration. A workspace's file may contain only `limits` and `expose.tools`. */
+/** Commands at events. */
+const HooksSchema = z.strictObject({
+  /** Before each call of the named tools, by default of all. A status other than 0 refuses the call. */
+  beforeCall: z.array(HookSchema.extend({ tools: z.array(z.string()).optional() })).default([]),
+  afterScript: z.array(HookSchema).default([]),
+  /** When a run of a conversation ends, and when it begins to wait for the user. */
+  atEnd: z.array(HookSchema).default([]),
+});
+
+export type Hooks = z.infer<typeof HooksSchema>;
+
+/** The complete configuration. A workspace's file may contain only `limits`, `expose.tools` and `hooks`. */
 export const ConfigurationSchema = z.strictObject({
   /** The policy for calls that need an approval. */
   approve: z.enum(APPROVE_CHOICES).optional(),
@@ -70,16 +76,8 @@ export const ConfigurationSchema = z.strictObject({
    * Default `off`.
    */
   notify: z.enum(NOTIFY_CHOICES).optional(),
-  /** Commands at events, which read JSON on stdin. A workspace cannot set them. */
-  hooks: z
-    .strictObject({
-      /** Before each call of the named tools, by default of all. A status other than 0 refuses the call. */
-      beforeCall: z.array(HookSchema.extend({ tools: z.array(z.string()).optional() })).default([]),
-      afterScript: z.array(HookSchema).default([]),
-      /** When a run of a conversation ends, and when it begins to wait for the user. */
-      atEnd: z.array(HookSchema).default([]),
-    })
-    .optional(),
+  /** Commands at events, which read JSON on stdin. */
+  hooks: HooksSchema.optional(),
   /** The name of the agent for `toolscript chat`. */
   agent: z.string().optional(),
   /** Names of models, by agent. Each replaces the agent's own model. */
@@ -100,6 +98,8 @@ export type Configuration = z.infer<typeof ConfigurationSchema>;
 export const WorkspaceConfigurationSchema = z.strictObject({
   limits: LimitChangesSchema.optional(),
   expose: z.strictObject({ tools: z.array(z.string()).optional() }).optional(),
+  /** They run only while the user trusts the file's text, next to those of the user. */
+  hooks: HooksSchema.optional(),
 });
 
 export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;

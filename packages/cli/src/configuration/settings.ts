@@ -13,21 +13,20 @@ import { shellWord } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
+import { APPROVE_CHOICES, MODE_CHOICES, type EXEC_SANDBOX_CHOICES, type NOTIFY_CHOICES } from './choices.js';
 import { isThere, readJsonFile } from './json-files.js';
 import { WORKSPACE_FILE, userFolder, type UserFolder } from './locations.js';
 import { readCodeFile } from './read-code.js';
 import {
-  APPROVE_CHOICES,
   ConfigurationSchema,
-  MODE_CHOICES,
-  WorkspaceConfigurationSchema,
   checkConfiguration,
   type Configuration,
-  type EXEC_SANDBOX_CHOICES,
-  type NOTIFY_CHOICES,
+  type Hook,
+  type Hooks,
   type WorkspaceConfiguration,
 } from './schema.js';
-import { isTrusted } from './trust.js';
+import { isTrusted, trustedFiles } from './trust.js';
+import { readWorkspaceConfiguration } from './workspace-configuration.js';
 import { demandOutside, demandOwnFoldersOutside, workspaceFolder } from './workspace-folder.js';
 
 export type Approve = (typeof APPROVE_CHOICES)[number];
@@ -42,6 +41,7 @@ export interface SettingFlags {
   tools?: string[] | undefined;
   limit?: string[] | undefined;
   execSandbox?: ExecSettings['sandbox'] | undefined;
+  notify?: Settings['notify'] | undefined;
   agent?: string | undefined;
   mcpConfig?: string | undefined;
 }
@@ -66,10 +66,10 @@ export interface Settings {
   exec: ExecSettings;
   /** The web tools' own settings; undefined if there are none. */
   web?: NonNullable<Configuration['web']> | undefined;
-  /** The signal of a question at the terminal. */
+  /** The signal when a run waits for the user. */
   notify: (typeof NOTIFY_CHOICES)[number];
-  /** The user's own commands at events. */
-  hooks: NonNullable<Configuration['hooks']>;
+  /** The commands at events: the user's own, then those of a trusted workspace. */
+  hooks: Readonly<Record<keyof Hooks, readonly (Hook & { readonly tools?: readonly string[] | undefined })[]>>;
   expose: { pack?: string | undefined; tools?: string[] | undefined };
   packs: NonNullable<Configuration['packs']>;
   /** The named agent; undefined if none was named. */
@@ -155,8 +155,8 @@ export async function loadSettings(
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
     exec: execSettings(flags, own),
     ...(own?.web === undefined ? {} : { web: own.web }),
-    notify: own?.notify ?? 'off',
-    hooks: own?.hooks ?? NO_HOOKS,
+    notify: flags.notify ?? own?.notify ?? 'off',
+    hooks: bothHooks(own?.hooks, workspace?.hooks),
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     agent: flags.agent ?? fromEnvironment.agent ?? own?.agent,
@@ -218,7 +218,25 @@ async function readWorkspace(
     );
     return undefined;
   }
-  return checkConfiguration(WorkspaceConfigurationSchema, await readJsonFile(file), visibleLine(file));
+  const found = await readWorkspaceConfiguration(cwd);
+  if (found?.configuration.hooks === undefined) return found?.configuration;
+  const { hooks: trusted } = await trustedFiles(user, cwd);
+  // defence: workspace-hooks-need-trust
+  const areTrusted = trusted === found.sha256;
+  if (areTrusted) return found.configuration;
+  const why = trusted === undefined ? 'you have not trusted them' : 'the file has changed since you trusted them';
+  warn(
+    `The hooks of ${visibleLine(file)} are ignored, because ${why}. Read them; to trust them: toolscript trust ${shellWord(cwd)}`,
+  );
+  return { ...found.configuration, hooks: undefined };
+}
+
+function bothHooks(own: Hooks | undefined, theirs: Hooks | undefined): Settings['hooks'] {
+  const joined = <Event extends keyof Hooks>(event: Event) => [
+    ...(own?.[event] ?? []),
+    ...(theirs?.[event] ?? []).map((hook) => ({ ...hook, isOfWorkspace: true as const })),
+  ];
+  return { beforeCall: joined('beforeCall'), afterScript: joined('afterScript'), atEnd: joined('atEnd') };
 }
 
 function readEnvironment(

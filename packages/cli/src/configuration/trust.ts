@@ -14,26 +14,29 @@ const TrustSchema = z.strictObject({
    * so a changed file must be trusted again.
    */
   mcp: z.string().optional(),
+  /** The SHA-256 of the workspace's configuration, if it had hooks: they are commands too. */
+  hooks: z.string().optional(),
 });
+
+export type TrustedFiles = Pick<z.infer<typeof TrustSchema>, 'mcp' | 'hooks'>;
 
 /** Whether the user trusts this workspace's own configuration. `folder` is a real path. */
 export async function isTrusted(user: UserFolder, folder: string): Promise<boolean> {
   return (await readTrust(user, folder)) !== undefined;
 }
 
-/** The SHA-256 of the workspace's file with MCP servers, if the user trusts the file; undefined otherwise. */
-export async function trustedMcp(user: UserFolder, folder: string): Promise<string | undefined> {
-  return (await readTrust(user, folder))?.mcp;
+/** The SHA-256 of the workspace's files with commands that the user trusts. */
+export async function trustedFiles(user: UserFolder, folder: string): Promise<TrustedFiles> {
+  return (await readTrust(user, folder)) ?? {};
 }
 
 /**
- * Trusts a folder, given by its real path, and the hash of its file with MCP servers. Returns false if nothing has
- * changed.
+ * Trusts a folder, given by its real path, and its files with commands. Returns false if nothing has changed.
  */
-export async function storeTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
+export async function storeTrust(user: UserFolder, folder: string, { mcp, hooks }: TrustedFiles): Promise<boolean> {
   const before = await readTrust(user, folder);
-  if (before !== undefined && before.mcp === mcp) return false;
-  await writeJsonFile(trustFile(user, folder), { folder, ...(mcp === undefined ? {} : { mcp }) });
+  if (before !== undefined && before.mcp === mcp && before.hooks === hooks) return false;
+  await writeJsonFile(trustFile(user, folder), { folder, mcp, hooks });
   return true;
 }
 

@@ -119,7 +119,7 @@ function pathNames(path: string, root: string): string[] {
 }
 
 /** Whether `path` is `folder` or inside of it. Both are absolute paths. */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/u.test(way);
 }

@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { isAbsolute } from 'node:path';
 import type { Hook } from '../configuration/schema.js';
+import { namesPlaceIn } from '../configuration/names-place.js';
+import { emptyFolder } from '../configuration/workspace-folder.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { shortDuration } from '../view/values.js';
 
@@ -10,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_REASON_LENGTH = 500;
 
 /**
- * Runs a command of the user in the workspace, with `facts` as JSON on stdin, and without the user's secrets in its
+ * Runs a command of the user in the workspace, or one of the workspace in an empty folder, with `facts` as JSON on stdin, and without the user's secrets in its
  * environment. Returns the reason for its failure; undefined if it ended with status 0. Never rejects.
  */
 export async function runHook(hook: Hook, facts: object, workspace: string): Promise<string | undefined> {
@@ -19,12 +21,17 @@ export async function runHook(hook: Hook, facts: object, workspace: string): Pro
   // defence: hooks-are-no-programs-of-the-workspace
   if (program.includes('/') && !isAbsolute(program))
     return `The hook ${name} has a relative path. Write an absolute path, or the name of a program on PATH.`;
+  const cwd = hook.isOfWorkspace === true ? await emptyFolder(process.env) : workspace;
+  // defence: workspace-hooks-run-nothing-of-it
+  const place = hook.isOfWorkspace === true ? hook.command.find((word) => namesPlaceIn(workspace, word)) : undefined;
+  if (place !== undefined)
+    return `The hook ${name} of the workspace uses ${visibleLine(JSON.stringify(place))}, which is in the workspace, where scripts can change files. If you accept this risk, set the hook in your own configuration.`;
   const { childEnvironment } = await import('@toolscript/tools/internal');
   const env = childEnvironment(process.env, {});
   const timeoutMs = hook.timeoutMs ?? TIMEOUT_MS;
   return new Promise((resolve) => {
     let stderr = '';
-    const child = spawn(program, args, { cwd: workspace, env, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
+    const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
     const late = setTimeout(() => {
       endGroup(child);
       resolve(

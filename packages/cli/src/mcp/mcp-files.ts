@@ -4,7 +4,7 @@ import { withFileLock } from '@toolscript/core/internal';
 import { isRecord } from '@toolscript/core/internal';
 import { parseJson, readTextFile, writeJsonFile } from '../configuration/json-files.js';
 import { WORKSPACE_MCP_FILES, type UserFolder } from '../configuration/locations.js';
-import { trustedMcp } from '../configuration/trust.js';
+import { trustedFiles } from '../configuration/trust.js';
 import { demandOutside } from '../configuration/workspace-folder.js';
 import { shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -102,7 +102,7 @@ async function readTrustedFile({
 }: McpPlace): Promise<{ file?: McpFile | undefined; isPartial: boolean }> {
   const found = await readWorkspaceFile(workspace);
   if (found === undefined) return { isPartial: false };
-  const trusted = await trustedMcp(user, workspace);
+  const { mcp: trusted } = await trustedFiles(user, workspace);
   // defence: workspace-servers-need-trust
   const counts = trusted === found.sha256;
   if (counts) return { file: found, isPartial: false };

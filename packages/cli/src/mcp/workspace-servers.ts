@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
 import { isRecord } from '@toolscript/core/internal';
 import type { ServerToStart } from '@toolscript/mcp';
-import { leadsInto } from '../configuration/workspace-folder.js';
+import { namesPlaceIn } from '../configuration/names-place.js';
 import { ownCommand } from '../terminal/own-command.js';
 
 /**
@@ -36,31 +34,4 @@ export function refusalInside(
   return reason === undefined
     ? undefined
     : `${reason}; scripts can change files in the workspace, and servers run outside of the sandbox. If you accept this risk, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
-}
-
-/** An absolute path anywhere in a word, up to a character that ends a path. */
-const ABSOLUTE = /[/\\][^\s"'`:;,|&()<>=]*/gu;
-
-/** Whether a word contains a path into the workspace. Paths that the program composes at run time are not detected. */
-function namesPlaceIn(workspace: string, word: string): boolean {
-  return [word, decodedWord(word), word.replaceAll('\\', '')].some(
-    (text) =>
-      text.includes(workspace) ||
-      (text.match(ABSOLUTE) ?? []).some((path) => leadsInto(workspace, resolve('/', path))) ||
-      [text, text.slice(text.indexOf('=') + 1)].some(
-        (path) => isRelative(path) && existsSync(resolve(workspace, path)),
-      ),
-  );
-}
-
-function decodedWord(word: string): string {
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
-  }
-}
-
-function isRelative(word: string): boolean {
-  return !isAbsolute(word) && (word.startsWith('.') || /[/\\]/u.test(word));
 }

@@ -1,9 +1,17 @@
+import { REASONING_EFFORTS } from '@toolscript/core/internal';
 import { Option, type Command } from 'commander';
 import type { ChatFlags } from '../commands/chat.js';
 import type { EvalFlags } from '../commands/eval.js';
 import type { ResumeFlags } from '../commands/resume.js';
 import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
+import {
+  APPROVE_CHOICES,
+  EXEC_SANDBOX_CHOICES,
+  MODE_CHOICES,
+  NOTIFY_CHOICES,
+  RUNTIME_CHOICES,
+} from '../configuration/choices.js';
 import { OUTPUT_FORMATS, withOutputFormat } from './answer-formats.js';
 import { collect, example, givenOptions, refuseMistypedCommand, type Settle } from './toolscript-command.js';
 
@@ -11,16 +19,6 @@ import { collect, example, givenOptions, refuseMistypedCommand, type Settle } fr
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
 
 export const SCRIPT = "the script's id, or a prefix of it (toolscript approvals lists the ids)";
-
-const EFFORTS: readonly NonNullable<ChatFlags['effort']>[] = [
-  'none',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'max',
-];
 
 const WORKSPACE = 'the workspace: the folder that tools may access (default: this folder)';
 
@@ -42,7 +40,15 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
         'answer the prompt in the background, and print the id of the run (toolscript runs lists the runs)',
       ).conflicts(['json', 'print', 'outputFormat']),
     )
+    .addOption(
+      new Option(
+        '--notify <how>',
+        'the signal when the run waits for you; in the background, only desktop (default: off)',
+      ).choices(NOTIFY_CHOICES),
+    )
     .addOption(new Option('--announce-run').hideHelp())
+    .addOption(new Option('--permission <mode>').hideHelp())
+    .addOption(new Option('--take-over <run>').hideHelp())
     .option('--json', 'print one event a line, as JSON');
   addAgentOptions(command);
   addAnswerOptions(command);
@@ -213,14 +219,12 @@ export function addScriptOptions(command: Command): void {
       new Option(
         '--approve <who>',
         'the policy for calls that need an approval (default: ask at a terminal, otherwise suspend)',
-      ).choices(['auto', 'deny', 'ask']),
+      ).choices(APPROVE_CHOICES),
     )
     .addOption(
-      new Option('--mode <mode>', 'the mode; dry-run checks scripts and calls no tool (default: enabled)').choices([
-        'enabled',
-        'dry-run',
-        'disabled',
-      ]),
+      new Option('--mode <mode>', 'the mode; dry-run checks scripts and calls no tool (default: enabled)').choices(
+        MODE_CHOICES,
+      ),
     );
   addSandboxOptions(command);
   addLimitOption(command);
@@ -229,7 +233,7 @@ export function addScriptOptions(command: Command): void {
 
 function thenOption(): Option {
   const option = new Option('--then <who>', 'the policy for later calls (default: ask, at a terminal)');
-  return option.choices(['auto', 'deny', 'ask']);
+  return option.choices(APPROVE_CHOICES);
 }
 
 function resumeAction(settle: Settle, withEngines: WithEngines) {
@@ -269,18 +273,18 @@ function addAnswerOptions(command: Command): void {
 
 function addSandboxOptions(command: Command): void {
   command
-    .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(['quickjs', 'isolated-vm']))
+    .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(RUNTIME_CHOICES))
     .addOption(
       new Option(
         '--exec-sandbox <on|off>',
         'off runs the programs of exec without the OS sandbox, with your permissions (default: on)',
-      ).choices(['on', 'off']),
+      ).choices(EXEC_SANDBOX_CHOICES),
     );
 }
 
 function effortOption(): Option {
   return new Option('--effort <level>', "how much the model reasons, in place of the agent's own setting").choices(
-    EFFORTS,
+    REASONING_EFFORTS,
   );
 }
 

@@ -54,8 +54,8 @@ export function addTrust(program: Command, settle: Settle): void {
   program
     .command('trust')
     .argument('[folder]', 'the workspace (default: this folder)')
-    .description("Trust a workspace's toolscript.config.json, agents and MCP servers")
-    .option('--yes', "trust the workspace's MCP servers without a question")
+    .description("Trust a workspace's toolscript.config.json with its hooks, agents and MCP servers")
+    .option('--yes', "trust the workspace's MCP servers and hooks without a question")
     .option('--remove', 'end the trust in the workspace')
     .addHelpText('after', example('toolscript trust my-project', 'toolscript trust my-project --remove'))
     .action(async (folder: string | undefined, flags: TrustFolderFlags) => {

@@ -22,6 +22,7 @@ import {
   workPlanLines,
   type Operation,
 } from './script-report.js';
+import { summarised } from './run-report.js';
 import { SubAgentLines } from './sub-agent-lines.js';
 import { PlainSink, SourceSink, markdownSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './values.js';
@@ -214,7 +215,7 @@ export class AnswerView implements EventView {
         return this.#awaitModel();
       case 'compaction':
         this.#live.end(MODEL);
-        this.#screen.line(this.#screen.style.dim('… the conversation was summarised to continue'));
+        this.#screen.line(this.#screen.style.dim(summarised(item)));
         return this.#awaitModel();
       default:
         return;

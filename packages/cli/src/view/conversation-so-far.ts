@@ -4,6 +4,7 @@ import type { Style } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
 import { countWithNoun } from './values.js';
+import { summarised } from './run-report.js';
 import { banner, summary } from './script-report.js';
 
 export interface SoFarSettings {
@@ -48,7 +49,7 @@ function itemLines(item: OutputItem, style: Style, columns: number): string[] {
     case 'hosted_code':
       return [style.dim('… the provider ran code')];
     case 'compaction':
-      return [style.dim('… the conversation was summarised')];
+      return [style.dim(summarised(item))];
     default:
       return [];
   }

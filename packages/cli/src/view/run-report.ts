@@ -1,5 +1,5 @@
 import { billedTokens } from '@toolscript/core/agent';
-import type { StreamEvent, Usage } from '@toolscript/core/protocol';
+import type { OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { countWithNoun, shortDuration } from './values.js';
@@ -24,6 +24,16 @@ export function figuresLine({ answers, durationMs, usage, cost }: RunFigures, st
     shortDuration(durationMs),
   ];
   return style.dim(parts.join(' · '));
+}
+
+/** Says that the conversation was summarised, and how many tokens the model read of it before and after. */
+export function summarised({
+  tokens_before: before,
+  tokens_after: after,
+}: Extract<OutputItem, { type: 'compaction' }>): string {
+  const sizes =
+    before === undefined || after === undefined ? '' : `: ${tokens(before)} tokens before, ${tokens(after)} after`;
+  return `… the conversation was summarised${sizes}`;
 }
 
 /** The figures of two pieces of work together. */

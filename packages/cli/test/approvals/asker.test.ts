@@ -1,14 +1,16 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { DECISION_GUARD_MS } from '@toolscript/core/internal';
-import type { ApprovalRequest, StreamEvent } from '@toolscript/core/protocol';
+import { defineTool } from '@toolscript/core';
+import type { ApprovalRequest, Provenance, StreamEvent } from '@toolscript/core/protocol';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Asker, type UserAnswer, type AskerOptions } from '#cli/approvals/asker.js';
 import { readAfterGuard } from '#cli/approvals/guarded-keys.js';
 import { PermissionMode } from '#cli/approvals/permission-mode.js';
 import type { QuestionTerminal } from '#cli/approvals/question-terminal.js';
-import type { WorkspaceRules } from '#cli/approvals/workspace-rules.js';
+import { WorkspaceRules } from '#cli/approvals/workspace-rules.js';
 import { Screen } from '#cli/terminal/screen.js';
 import { tries } from '@toolscript/testkit/some-cases';
 
@@ -80,7 +82,8 @@ class SimulatedUser {
     } satisfies AskerOptions);
   }
 
-  arrive(isPlanned: boolean): void {
+  /** `name`: the tool of a call of the script `scr`, with an argument that comes from a web page. */
+  arrive(isPlanned: boolean, name?: string): void {
     const id = `call${(this.#count += 1)}`;
     const plan = isPlanned ? [{ tool: id, line: 1, effect: 'write', input: {} }] : [];
     const request = { approvalId: id, tool: id, scriptId: id, rendered: `the call ${id}`, inputJson: '{}', plan };
@@ -89,6 +92,7 @@ class SimulatedUser {
       input: {},
       effect: 'write',
       planned: isPlanned,
+      ...(name !== undefined && { tool: name, scriptId: 'scr', provenance: DOUBTFUL }),
     } as unknown as ApprovalRequest);
     void ask.then((answered) => {
       if (this.#shown?.id === id) this.#shown = undefined;
@@ -120,6 +124,8 @@ class SimulatedUser {
     if (id !== undefined && !isPrompt) this.#shown = { id, readAt: Date.now() };
   }
 }
+
+const DOUBTFUL = { guarded: ['to'], arguments: {}, literals: {}, status: 'proven', reasons: { to: 'a web page' } };
 
 const ARROW = '\x1b[A';
 const LETTERS = ['y', 'n', 'a', 'p', 's', 'l', 'v', '?', 'w', 'q', 'x', 'yes', '\r', '\x1b', ARROW, ' '];
@@ -171,6 +177,23 @@ describe('a decision at a terminal', () => {
   describe('with a simulated clock', () => {
     beforeEach(() => void vi.useFakeTimers());
     afterEach(() => void vi.useRealTimers());
+
+    it('for all calls of a script, or by a rule, allows no call whose argument untrusted text may have chosen', async () => {
+      const user = new SimulatedUser();
+      for (const _ of [1, 2]) user.arrive(false, 'send');
+      await wait(DECISION_GUARD_MS + 50);
+      user.type('a');
+      await wait(5_000);
+      expect(user.answers.map(({ answered }) => answered)).toEqual([{ decision: 'approve', remember: 'script' }]);
+      const rules = new WorkspaceRules([{ tool: 'send', action: 'approve' }], [], undefined);
+      rules.know(
+        () => [defineTool({ name: 'send', description: 'Sends.', input: z.object({}), execute: () => 1 })],
+        () => [],
+      );
+      const call = { tool: 'send', inputJson: '{}' };
+      expect(rules.allows(call)).toBe(true);
+      expect(rules.allows({ ...call, provenance: DOUBTFUL as unknown as Provenance })).toBe(false);
+    });
 
     it('is always one that the user intended, whatever the user types and the program asks', async () => {
       let decisions = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readLine } from '#cli/chat/commands-in-chat.js';
-import { PermissionMode } from '#cli/approvals/permission-mode.js';
+import { PERMISSION_MODES, PermissionMode } from '#cli/approvals/permission-mode.js';
 
 describe('a line of a conversation', () => {
   it('that begins with a slash never reaches the model', () => {
@@ -37,6 +37,23 @@ describe('a mode', () => {
     const mode = new PermissionMode();
     mode.current = 'auto-edit';
     expect([mode.answer(write), mode.answer(exec)]).toEqual(['approve', undefined]);
+  });
+
+  it('never answers about an argument that untrusted text may have chosen, except to refuse it', () => {
+    const provenance = {
+      guarded: ['path'],
+      arguments: {},
+      literals: {},
+      status: 'proven',
+      reasons: { path: 'it comes from fetchUrl' },
+    } as const;
+    const mode = new PermissionMode();
+    for (const current of PERMISSION_MODES) {
+      mode.current = current;
+      const answer = mode.answer({ ...write, provenance });
+      if (current === 'plan') expect(answer).toMatchObject({ decision: 'deny' });
+      else expect(answer).toBeUndefined();
+    }
   });
 
   it('auto keeps the rules that deny', () => {

@@ -85,6 +85,26 @@ describe.skipIf(!hasTmux)('the composer in tmux', () => {
     await tmux.see('Milk.');
   });
 
+  it('has the conversation summarised with /compact, which says its size before and after', async () => {
+    const tmux = new Tmux();
+    tmux.start([
+      text('A long answer. '.repeat(200)),
+      { parts: [{ type: 'text', text: 'All is said.' }], expect: ['Write a summary'] },
+      { begins_anew: true, parts: [{ type: 'text', text: 'Second.' }], expect: ['All is said.'] },
+    ]);
+    await tmux.see('Type a prompt');
+    await tmux.send('/compact');
+    await tmux.see('This conversation has nothing new to summarise.');
+    await tmux.send('one');
+    await tmux.see(/1 answer[\s\S]*\n› ?$/u);
+    await tmux.send('/compact');
+    await tmux.see(/… the conversation was summarised: [\d.k]+ tokens before, [\d.k]+ after[\s\S]*\n› ?$/u);
+    await tmux.send('/compact');
+    await tmux.see(/\/compact\n+.*This conversation has nothing new to summarise\./u);
+    await tmux.send('two');
+    await tmux.see('Second.');
+  });
+
   it('refuses unknown commands, forks the conversation, and shows its cost', async () => {
     const tmux = new Tmux();
     tmux.start([text('First.'), text('Second.')]);

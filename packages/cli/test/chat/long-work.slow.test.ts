@@ -40,10 +40,12 @@ function fileOf(prompt: number): string {
 /** A user who works at the terminal for hours. */
 class Worker {
   readonly tmux = new Tmux();
-  readonly #memory: number[] = [];
+  #memory: number[] = [];
+  readonly #processes: number[][] = [];
 
   async start(from: number, ...flags: string[]): Promise<void> {
-    this.#memory.length = 0;
+    this.#memory = [];
+    this.#processes.push(this.#memory);
     const rest = Array.from({ length: PROMPTS - from + 1 }, (_, index) => turnsOf(from + index));
     this.tmux.start(rest.flat(), ...flags);
     await this.tmux.see(/\/help lists/u);
@@ -72,9 +74,10 @@ class Worker {
     this.#memory.push(tmux.memoryMb());
   }
 
-  /** The growth of the memory since the fifth prompt of this process, in MB. */
+  /** The greatest growth of the memory of a process since its fifth prompt, in MB. */
   get growthMb(): number {
-    return (this.#memory.at(-1) ?? 0) - (this.#memory[4] ?? Infinity);
+    const long = this.#processes.filter(({ length }) => length > 5);
+    return Math.max(...long.map((memory) => memory.at(-1)! - memory[4]!));
   }
 }
 

@@ -54,6 +54,7 @@ describe('toolscript connect', () => {
     expect(await refusal('wrong-key', (await provider()).url)).toContain('rejects the key (status 401)');
     expect(await refusal('right-key', (await provider(503)).url)).toContain('toolscript connect openai --no-test');
     expect(await refusal('right-key', 'http://127.0.0.1:1')).toContain('cannot be reached');
+    expect(await refusal('right-key', 'http://gateway.example')).toContain('unencrypted');
     expect(await refusal('two words', (await provider()).url)).toContain('This is not a key');
   });
 

@@ -1,5 +1,16 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newFolder } from '@toolscript/testkit/folder';
+import { until } from '@toolscript/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Scene, script, text } from '../chat/scene.js';
+
+/** Waits for the file `go`. */
+const WAITS = `for (;;) {
+  const { entries } = await tools.listDir({});
+  if (entries.some(({ path }) => path === 'go')) return 'gone';
+  await sleep(100);
+}`;
 
 const scenes: Scene[] = [];
 
@@ -32,8 +43,9 @@ async function inBackground(scene: Scene, ...turns: Parameters<Scene['model']>):
 describe('a run in the background', () => {
   it('continues after its command, is listed, and is shown to its end by attach', async () => {
     const scene = newScene();
-    const runId = await inBackground(scene, script('await sleep(3000); return 1;', 'I work.'), text('All is done.'));
+    const runId = await inBackground(scene, script(WAITS, 'I work.'), text('All is done.'));
     expect(await listed(scene)).toMatchObject([{ runId, state: 'running', title: 'Do it.' }]);
+    writeFileSync(join(scene.workspace, 'go'), '');
     const attached = await scene.toolscript(['runs', 'attach', runId.slice(0, 12)]);
     expect(attached.stdout).toContain('I work.');
     expect(attached.stdout).toContain('All is done.');
@@ -57,6 +69,23 @@ describe('a run in the background', () => {
     const { stdout } = await scene.run(['runs', 'stop', runId]);
     expect(stdout).toBe(`${runId} has ended.\n`);
     expect(await listed(scene, '--all')).toMatchObject([{ runId, state: 'cancelled' }]);
+  });
+
+  it('that waits for a decision shows a notification of the desktop', async () => {
+    const scene = newScene();
+    const bin = newFolder();
+    const shown = join(bin, 'shown');
+    const program = process.platform === 'darwin' ? 'osascript' : 'notify-send';
+    writeFileSync(join(bin, program), `#!/bin/sh\necho "$@" > ${shown}.new; mv ${shown}.new ${shown}\n`, {
+      mode: 0o755,
+    });
+    const model = scene.model(script("await tools.writeFile({ path: 'a', content: 'b' })"));
+    const started = await scene.toolscript(['Do it.', ...model, '--background', '--notify', 'desktop'], {
+      env: { PATH: `${bin}:${process.env['PATH']}` },
+    });
+    expect(started.status, started.stderr).toBe(0);
+    const notice = await until(() => existsSync(shown) && readFileSync(shown, 'utf8'));
+    expect(notice).toMatch(/A run waits for your decision: .*resume scr_/u);
   });
 
   it('that cannot begin reports its mistake', async () => {

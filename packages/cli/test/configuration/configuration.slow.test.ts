@@ -102,11 +102,16 @@ describe('configuration', () => {
     ['approve', 'auto'],
     ['rules', [{ tool: 'exec', action: 'approve' }]],
   ])('of a workspace never decides approvals: %s', async (key, value) => {
-    const there = place({ workspace: { [key]: value } });
+    const there = place({});
     await inProcess(['trust', there.cwd], { env: there.env });
-    const { status, stderr } = await effective(there);
-    expect(status).toBe(2);
-    expect(stderr).toContain(`a workspace cannot set "${key}"`);
+    writeFileSync(join(there.cwd, 'toolscript.config.json'), JSON.stringify({ [key]: value }));
+    for (const { status, stderr } of [
+      await effective(there),
+      await inProcess(['trust', there.cwd], { env: there.env }),
+    ]) {
+      expect(status).toBe(2);
+      expect(stderr).toContain(`a workspace cannot set "${key}"`);
+    }
   });
 
   it.each([

@@ -241,7 +241,7 @@ describe("a workspace's MCP servers", () => {
     expect(place.mailWasStarted).toBe(false);
     const asked = await place.run(['trust']);
     expect(asked).toMatchObject({ status: 2, stdout: expect.stringContaining(`\n  mail: ${process.execPath}`) });
-    expect(asked.stderr).toContain('There is no terminal for the question. Read the servers above, then add --yes.');
+    expect(asked.stderr).toContain('There is no terminal for the question. Read the commands above, then add --yes.');
     expect((await place.run(['eval', '-e', 'return 1'])).stderr).toContain('you have not trusted it');
     expect((await place.run(['trust', '--yes'])).stdout).toContain(
       `${place.workspace} is trusted. It has no toolscript.config.json yet. Toolscript will use one that you add.`,

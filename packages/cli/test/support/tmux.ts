@@ -16,10 +16,16 @@ export class Tmux {
   readonly scene = new Scene();
   readonly #socket = join(this.scene.base, 'tmux');
 
+  /** Starts a conversation with a scripted model. */
   start(turns: readonly Turn[], ...more: string[]): void {
+    this.open([...this.scene.model(...turns), ...more]);
+  }
+
+  /** Starts the program with these words and variables. */
+  open(words: readonly string[], more: Readonly<Record<string, string>> = {}): void {
     onTestFinished(() => this.close());
-    const args = [process.execPath, PROGRAM, ...this.scene.model(...turns), ...more];
-    const env = { ...cleanEnvironment(this.scene.env), NO_COLOR: '1', TMUX_TMPDIR: this.scene.base };
+    const args = [process.execPath, PROGRAM, ...words];
+    const env = { ...cleanEnvironment({ ...this.scene.env, ...more }), NO_COLOR: '1', TMUX_TMPDIR: this.scene.base };
     const size = ['-x', '80', '-y', '40'];
     const command = args.map((word) => `'${word}'`).join(' ');
     execFileSync(
@@ -66,7 +72,7 @@ export class Tmux {
   /** Kills the program without a warning. Waits until the terminal has ended. */
   async kill(): Promise<void> {
     process.kill(this.#pid(), 'SIGKILL');
-    for (let looks = 0; looks < MAX_LOOKS && this.#isOpen(); looks++) await sleep(100);
+    for (let looks = 0; looks < MAX_LOOKS && this.isOpen(); looks++) await sleep(100);
   }
 
   /** The resident memory of the program. */
@@ -79,7 +85,7 @@ export class Tmux {
     return Number(this.#tmux('display-message', '-p', '#{pane_pid}'));
   }
 
-  #isOpen(): boolean {
+  isOpen(): boolean {
     return spawnSync('tmux', ['-S', this.#socket, 'has-session']).status === 0;
   }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 import { modelFacts } from '../protocol/known-models.js';
+import { REASONING_EFFORTS } from '../protocol/reasoning-efforts.js';
 import { ownService, serviceWithKey, type ModelService } from '../protocol/model-services.js';
 
 const milliseconds = z.number().int().min(1);
@@ -165,7 +166,7 @@ export const AgentConfigSchema = z.strictObject({
   contextWindow: z.number().int().min(1000).optional(),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).optional(),
-  reasoningEffort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
 
 export type AgentInput = z.input<typeof AgentConfigSchema>;

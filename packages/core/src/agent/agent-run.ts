@@ -173,6 +173,19 @@ export class AgentRun {
     await this.#continueWith(() => this.#recovery.recover(scriptId, how), mayHaveLost);
   }
 
+  /**
+   * Has the conversation summarised, and asks for no answer. `openItems`: the items that an earlier process left open,
+   * which tried the same.
+   */
+  async compact(input: readonly OutputItem[], openItems: readonly string[]): Promise<void> {
+    this.#begin(this.#log.nextSeq === 0 ? { input } : {});
+    this.#cancel(openItems);
+    for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
+    const isDone = this.#log.items.at(-1)?.type === 'compaction';
+    const state = isDone ? undefined : await this.#window.summarise((conversation) => this.#request(conversation));
+    await this.#end(state?.type === 'done' ? state : { type: 'done', status: 'completed' });
+  }
+
   #begin(members: { readonly input?: readonly OutputItem[] | undefined }): void {
     this.#log.emit({ type: 'response_start', ...members });
     const addUsage: AgentScope['addUsage'] = (usage, cost) => this.#account.addOthers(usage, cost);

@@ -2,7 +2,7 @@ import type { ModelProvider, ModelRequest, OutputItem } from '../protocol/index.
 import { estimateTokens } from '../history/index.js';
 import { newId } from '../text/crypto.js';
 import { failedEnd, incompleteEnd, type AgentRunEnd, type AgentRunState } from './agent-run-state.js';
-import { compactionItem, compactionRequest, readAnswerText } from './compaction.js';
+import { compactionItem, compactionRequest, readAnswerText, sinceCompaction } from './compaction.js';
 import { shownText, type RunAccount } from './run-account.js';
 import type { RunLog } from './run-log.js';
 
@@ -25,8 +25,8 @@ const RESULTS: ReadonlySet<string> = new Set(['script_execution_output', 'functi
 /** Follows how much of the model's context window a run's conversation uses, and has it summarised in time. */
 export class ContextWindow {
   readonly #options: ContextWindowOptions;
-  /** Estimated tokens of the beginning of every request. 0 without a window. */
-  readonly #beginning: number;
+  /** Estimated tokens of the beginning of every request, once they are needed. */
+  #beginning: number | undefined;
   #knownTokens = 0;
   /** Number of items that the last request contained. */
   #sentItems = 0;
@@ -37,7 +37,6 @@ export class ContextWindow {
 
   constructor(options: ContextWindowOptions) {
     this.#options = options;
-    this.#beginning = options.size === undefined ? 0 : estimateTokens(options.beginning());
   }
 
   /** Whether the conversation needs a summary before the next request. */
@@ -82,9 +81,11 @@ export class ContextWindow {
       return signal.aborted ? { type: 'done', status: 'cancelled' } : failedEnd(log, why);
     }
     account.emitUsage();
-    const item = compactionItem(id, text, log.items, { size: this.#usedTokens(before), window: size! });
-    log.emit({ type: 'item_done', item_id: id, final_item: item });
+    const used = this.#usedTokens(before);
+    const item = compactionItem(id, text, log.items, { size: used, window: size ?? used });
     this.#knownTokens = this.#sentItems = this.#items = 0;
+    const after = this.#usedTokens(sinceCompaction([...log.items, item]));
+    log.emit({ type: 'item_done', item_id: id, final_item: { ...item, tokens_after: after } });
     this.#isCompacted = true;
     return { type: 'asking' };
   }
@@ -100,8 +101,12 @@ export class ContextWindow {
 
   /** The last recorded count, plus an estimate of the items that the count does not include. */
   #usedTokens(conversation: readonly OutputItem[]): number {
-    const known = this.#knownTokens === 0 ? this.#beginning : this.#knownTokens;
+    const known = this.#knownTokens === 0 ? this.#beginningTokens : this.#knownTokens;
     return known + estimateTokens(conversation.filter(this.#isUncounted).map(shownText).join('\n'));
+  }
+
+  get #beginningTokens(): number {
+    return (this.#beginning ??= estimateTokens(this.#options.beginning()));
   }
 
   /** The provider has not counted the output of the last answer's scripts and calls, which ends after the answer. */

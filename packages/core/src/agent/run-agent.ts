@@ -255,6 +255,25 @@ export function recoveredPart(given: RecoverRunOptions): RunPart {
   };
 }
 
+/** The part that has the conversation summarised, without an answer. `events`: those of the run so far. */
+export function compactingPart({
+  events,
+  input,
+  ...options
+}: CommonOptions & {
+  readonly input: readonly OutputItem[];
+  readonly events: readonly StreamEvent[];
+}): RunPart {
+  checkAgentOptions(options, 'runAgent', COMMON);
+  const isBegun = events.length > 0;
+  const openItems = isBegun ? interruptedRun(events).openItems : [];
+  return {
+    options: isBegun ? continuing(options, events) : options,
+    input,
+    start: (run) => run.compact(input, openItems),
+  };
+}
+
 function continuing(
   { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
   events: readonly StreamEvent[],

@@ -346,6 +346,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     summary: { type: 'string' },
     last_message: { type: 'string' },
     tokens_before: { type: 'number' },
+    tokens_after: { type: 'number' },
     untrusted: { type: 'boolean' },
   },
   error: {

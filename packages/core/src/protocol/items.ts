@@ -237,7 +237,7 @@ export const PlanItemSchema = z.looseObject({
 });
 
 /**
- * A summary of a conversation that became too long. The summary replaces all earlier items when the conversation is
+ * A summary of a conversation that became too long, or that the user wanted shorter. The summary replaces all earlier items when the conversation is
  * sent to the model.
  */
 export const CompactionItemSchema = z.looseObject({
@@ -249,6 +249,8 @@ export const CompactionItemSchema = z.looseObject({
   last_message: z.string().optional(),
   /** The size of the conversation before the summary, in tokens; an estimate. */
   tokens_before: z.number().optional(),
+  /** Its size after the summary; an estimate. */
+  tokens_after: z.number().optional(),
   /** True: the model had read text of unknown authors before the summary. */
   untrusted: z.boolean().optional(),
 });

@@ -1,5 +1,6 @@
 import type { ReasoningEffort } from './model.js';
 import type { FilePart } from './items.js';
+import { REASONING_EFFORTS } from './reasoning-efforts.js';
 import { MODEL_FAMILIES, type FileKind, type ModelFacts } from './model-families.js';
 
 /** The models of the built-in agents, by slug. */
@@ -37,19 +38,18 @@ export function effortShape(model: string): 'adaptive' | 'budget' {
 }
 
 /** From least to most. */
-const EFFORTS: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /** The effort, or the nearest one that the model accepts. Only `none` becomes a request without reasoning. */
 export function nearestEffort(
-  { efforts = EFFORTS, effortsNotInChat = [] }: ModelFacts,
+  { efforts = REASONING_EFFORTS, effortsNotInChat = [] }: ModelFacts,
   effort: ReasoningEffort,
   api?: string,
 ): ReasoningEffort {
   const accepted = efforts.filter((one) => api !== 'openai-chat' || !effortsNotInChat.includes(one));
   if (accepted.includes(effort)) return effort;
-  const reasoning = EFFORTS.filter((one) => one !== 'none' && accepted.includes(one));
-  const wanted = EFFORTS.indexOf(effort);
-  return reasoning.findLast((one) => EFFORTS.indexOf(one) <= wanted) ?? reasoning[0] ?? effort;
+  const reasoning = REASONING_EFFORTS.filter((one) => one !== 'none' && accepted.includes(one));
+  const wanted = REASONING_EFFORTS.indexOf(effort);
+  return reasoning.findLast((one) => REASONING_EFFORTS.indexOf(one) <= wanted) ?? reasoning[0] ?? effort;
 }
 
 /**

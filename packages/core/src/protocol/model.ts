@@ -1,5 +1,6 @@
 import type { EventPayload } from './events.js';
 import type { FilePart, ImagePart, OutputItem } from './items.js';
+import type { REASONING_EFFORTS } from './reasoning-efforts.js';
 import type { ToolCallers } from './tools.js';
 
 /**
@@ -86,7 +87,7 @@ export interface ModelRequest {
 }
 
 /** How much a model reasons before it answers. A provider sends the nearest value that its model knows. */
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
 /** A tool that the model may call. */
 export type ModelTool = FunctionTool | CustomTool;

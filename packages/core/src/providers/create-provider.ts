@@ -173,6 +173,24 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
 }
 
 /**
+ * Asks the service for its list of models, which costs nothing and needs a valid key. Rejects if the service cannot be
+ * reached.
+ *
+ * @throws ToolscriptUsageError for an invalid URL, or a key that would be sent unencrypted.
+ */
+export function askForModels(
+  api: ProviderApi,
+  { baseUrl, apiKey, signal }: { readonly baseUrl: string; readonly apiKey: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  const { path, headers, keyHeader } = FORMATS[api];
+  const models = path.replace(/\/(?:responses|chat\/completions|messages)$/u, '/models');
+  const place = requestPlace(endpointUrl(baseUrl), { path: models, model: '' });
+  refuseOpenKey(place.url, { apiKey });
+  const all = { ...headers, ...(place.keyHeader ?? keyHeader)(apiKey) };
+  return fetchFor(place.url, process.env)(place.url.href, { headers: all, redirect: 'error', signal });
+}
+
+/**
  * Sends requests to one model, one attempt after the other:
  *
  *   asking ──a response──▶ opening ──the first item──▶ emitting ──▶ done

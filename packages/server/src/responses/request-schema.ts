@@ -1,4 +1,5 @@
 import { SCRIPT_TOOL } from '@toolscript/core/agent';
+import { REASONING_EFFORTS } from '@toolscript/core/internal';
 import { z } from 'zod';
 import { INCLUDE_SCRIPTS } from './wire.js';
 
@@ -182,7 +183,7 @@ export const CreateResponseSchema = z.strictObject({
   max_output_tokens: z.number().int().min(16).nullish(),
   reasoning: z
     .strictObject({
-      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      effort: z.enum(REASONING_EFFORTS).nullish(),
       summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
       generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
     })

@@ -10,6 +10,7 @@ import {
   type StreamEvent,
 } from '@toolscript/core/protocol';
 import {
+  compactingPart,
   narrowerMode,
   performPart,
   recoveredPart,
@@ -158,6 +159,15 @@ async function runPart(held: HeldRun, claimed: ClaimedRun, about: OpenedRun): Pr
   const system = withInstructions(ofThread, options.settings);
   const common = { ...commonOptions(held, about), history, nonce, system: system ?? '', tools };
   const isBegun = held.state.nextSeq > 0;
+  if (options.compacts === true)
+    return compactingPart({
+      ...common,
+      runId,
+      threadId,
+      turnId,
+      events: held.earlier,
+      input: [...input, ...turn.input],
+    });
   if (script !== undefined && (!isBegun || about.history !== undefined)) {
     const { scriptId: suspension, decisions, isInterrupted, force } = script;
     const recover = isInterrupted ? { force } : undefined;

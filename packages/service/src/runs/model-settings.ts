@@ -1,4 +1,5 @@
 import type { AgentConfig } from '@toolscript/core/agent';
+import { REASONING_EFFORTS } from '@toolscript/core/internal';
 import { z } from 'zod';
 
 const FunctionToolSchema = z.strictObject({
@@ -14,7 +15,7 @@ export const ModelSettingsSchema = z.strictObject({
   instructions: z.string().optional(),
   maxOutputTokens: z.number().int().min(1).optional(),
   temperature: z.number().min(0).optional(),
-  reasoningEffort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
   /** Functions that the submitter performs itself. */
   clientFunctions: z.array(FunctionToolSchema).optional(),
   toolChoice: z.union([z.literal('required'), z.strictObject({ name: z.string() })]).optional(),

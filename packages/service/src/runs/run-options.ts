@@ -18,6 +18,8 @@ export const RunOptionsSchema = z.looseObject({
   /** The trace of the request that submitted the run. */
   trace: TraceContextSchema.optional(),
   settings: ModelSettingsSchema.optional(),
+  /** True: the model summarises the conversation, and gives no answer. */
+  compacts: z.boolean().optional(),
   /** The JSON Schema of the final answer. Default: the agent's own, or text. */
   outputSchema: z.record(z.string(), z.unknown()).optional(),
 });

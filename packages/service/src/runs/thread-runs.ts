@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Decisions } from '@toolscript/core';
 import { extendHistory, userMessage } from '@toolscript/core/agent';
 import { isFinalRunState } from '@toolscript/core/internal';
+import { subAgentEvent } from '@toolscript/core/stream';
 import { StoreUnavailableError, type ClaimedRun } from '@toolscript/core/ports';
 import type {
   Approval,
@@ -20,9 +22,13 @@ import { memoryStores } from '../stores/memory/memory-stores.js';
 import { executeRun, type ScriptCommand } from './execute-run.js';
 import { HeldRun, isLoss } from './held-run.js';
 import { allRuns, loadHistory } from './run-history.js';
-import { LEASE_MS, ownClaim } from './run-owner.js';
+import type { RunOptions } from './run-options.js';
+import { LEASE_MS, liveHolder, ownClaim } from './run-owner.js';
 import { abilityToClaim, claimInterruptedRun, heldError, refuseHeldThread } from './thread-claims.js';
 import { inputTitle } from './thread-title.js';
+
+/** The interval between looks at a run on which another process works, in ms. */
+const LOOK_MS = 100;
 
 export interface ThreadRunsSettings {
   readonly stores: ServiceStores;
@@ -62,6 +68,11 @@ export class ThreadRuns {
   #isLost = false;
   #history: readonly OutputItem[] = [];
   #waitingScript: string | undefined;
+  /** The run that works now. */
+  #held: HeldRun | undefined;
+  readonly #runningCalls = new Set<string>();
+  #isHandingOver = false;
+  #handedOver: string | undefined;
 
   private constructor(id: string, isStored: boolean, settings: ThreadRunsSettings) {
     this.id = id;
@@ -103,13 +114,52 @@ export class ThreadRuns {
     return this.#isStored || this.#isLost;
   }
 
+  /** The id of the run that works now. */
+  get workingRun(): string | undefined {
+    return this.#held?.run.runId;
+  }
+
+  /** The id of the last run if it was handed over. */
+  get handedOver(): string | undefined {
+    return this.#handedOver;
+  }
+
+  /**
+   * Returns the run that works now to the queue as soon as none of its calls runs. Another process then continues it
+   * with `takeOver`, from the stored events. Returns false if the run waits for its calls.
+   */
+  handOver(): boolean {
+    this.#isHandingOver = true;
+    const isQuiet = this.#runningCalls.size === 0;
+    if (isQuiet) this.#held?.stop('draining');
+    return isQuiet;
+  }
+
+  /** Resolves when no other process works on the run. */
+  static async untilFree({ runs }: Pick<ServiceStores, 'runs'>, runId: string): Promise<void> {
+    for (let run = await runs.get(runId); run?.state === 'running'; run = await runs.get(runId)) {
+      if (liveHolder(run) === undefined) return;
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** Continues the run that another process has handed over or left unfinished. Does nothing if there is none. */
+  async takeOver(watch: RunWatch): Promise<void> {
+    const left = await claimInterruptedRun(this.#stores, this.id, this.#settings.opened.harness.capability);
+    if (left !== undefined) await this.#execute(left, watch);
+  }
+
   /** Executes a run with a prompt, and with what is attached to it. Rejects with a `ThreadHeldError` if another process works on the thread. */
   async say(text: string, watch: RunWatch, attached: Pick<MessageItem, 'images' | 'files'> = {}): Promise<void> {
-    if (this.#isStored && !this.#isLost) {
-      await this.#closeInterrupted();
-      await this.#trimLog();
-    }
+    await this.#closeEarlier();
     await this.#execute(await this.#create([{ ...userMessage(text), ...attached } as OutputItem]), watch);
+  }
+
+  /** Executes a run in which the model summarises the conversation for itself. Rejects as `say` does. */
+  async compact(watch: RunWatch): Promise<void> {
+    await this.#closeEarlier();
+    const note = systemNote('The user asked for a summary of the conversation.');
+    await this.#execute(await this.#create([note], { compacts: true }), watch);
   }
 
   /**
@@ -142,7 +192,11 @@ export class ThreadRuns {
     const held = await this.#hold(claimed.run, (event) => {
       events.push(event);
       onEvent(event);
+      this.#noteCall(event);
     });
+    this.#held = held;
+    this.#isHandingOver = false;
+    this.#runningCalls.clear();
     // A run that has ended or suspended itself is no longer cancelled.
     const cancel = () => held.state.done === undefined && held.stop('cancelled');
     signal.addEventListener('abort', cancel, { once: true });
@@ -153,10 +207,24 @@ export class ThreadRuns {
     const history = this.#isLost ? this.#history : later;
     const fault = await executeRun(held, claimed, { stores: this.#stores, agents, script, history });
     signal.removeEventListener('abort', cancel);
+    this.#held = undefined;
+    this.#handedOver = held.stopReason === 'draining' ? held.run.runId : undefined;
     const { done } = held.state;
     this.#waitingScript = done?.status === 'suspended' ? done.script_id : undefined;
     await this.#settle(held, events, fault);
     if (fault !== undefined && !isLoss(fault)) throw fault;
+  }
+
+  /** A call is over before its run is handed over: nobody could tell its outcome otherwise. */
+  #noteCall(event: StreamEvent): void {
+    const { payload } = event;
+    const nested = subAgentEvent(event);
+    if (nested !== undefined) return this.#noteCall(nested);
+    if (payload.type === 'tool_call_start') this.#runningCalls.add(payload.call_id);
+    if (payload.type !== 'tool_call_done') return;
+    this.#runningCalls.delete(payload.call_id);
+    // The run first stores the end of the call.
+    if (this.#isHandingOver) queueMicrotask(() => this.handOver());
   }
 
   /** Updates the history, and leaves the stores of a lost thread. */
@@ -190,6 +258,13 @@ export class ThreadRuns {
     const observe = () => ({ agentOpened() {}, event: onEvent, eventsWritten() {}, workEnded() {} });
     const places = { stores: this.#stores, log: this.#log };
     return HeldRun.open({ ...places, run, leaseMs: LEASE_MS, onWriteFailed, observe });
+  }
+
+  /** Closes what an earlier process has left of the thread's last run. */
+  async #closeEarlier(): Promise<void> {
+    if (!this.#isStored || this.#isLost) return;
+    await this.#closeInterrupted();
+    await this.#trimLog();
   }
 
   async #closeInterrupted(): Promise<void> {
@@ -236,16 +311,23 @@ export class ThreadRuns {
 
   /** Creates a run for a script whose own run has ended. */
   #createForScript(scriptId: string): Promise<Work> {
-    return this.#create([{ ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem]);
+    return this.#create([systemNote(`Resume ${scriptId}`)]);
   }
 
-  async #create(input: OutputItem[]): Promise<Work> {
+  async #create(input: OutputItem[], more: Pick<RunOptions, 'compacts'> = {}): Promise<Work> {
     const { agent, provider, harness, model = provider.model } = this.#settings.opened;
     const { slug: agentId } = agent;
     const create = { threadId: this.id, title: inputTitle(input), workspace: this.workspace, agentId };
     const thread: RunDraft['thread'] = this.#isStored ? { threadId: this.id } : { create };
     const needs = [agentNeed(agentId), ...harness.capability.needs];
-    const draft = { principal: LOCAL_PRINCIPAL, thread, input, options: { agentId, model }, needs, claim: ownClaim() };
+    const draft = {
+      principal: LOCAL_PRINCIPAL,
+      thread,
+      input,
+      options: { agentId, model, ...more },
+      needs,
+      claim: ownClaim(),
+    };
     try {
       const { run, turn } = await this.#stores.runs.create(draft);
       this.#isStored = true;
@@ -261,6 +343,10 @@ export class ThreadRuns {
     const { approvals } = await this.#stores.threads.listApprovals({ runId, state: 'pending', limit: 1 });
     return approvals[0]?.request.scriptId;
   }
+}
+
+function systemNote(content: string): OutputItem {
+  return { ...userMessage(content), role: 'system' } as OutputItem;
 }
 
 /** Ends an interrupted run and cancels its open items. */

@@ -71,6 +71,11 @@ export class ThreadPlace {
     return this.#watched(answers, (watch) => thread.say(prompt, watch));
   }
 
+  /** Has the conversation summarised by these turns. */
+  compact(thread: ThreadRuns, ...answers: (string | Turn)[]): Promise<StreamEvent[]> {
+    return this.#watched(answers, (watch) => thread.compact(watch));
+  }
+
   /** Resumes a script, whose result the model answers with these turns. */
   resume(thread: ThreadRuns, command: Partial<ScriptCommand>, ...answers: (string | Turn)[]): Promise<StreamEvent[]> {
     const script = { scriptId: thread.waitingScript ?? '', decisions: {}, isInterrupted: false, force: true };

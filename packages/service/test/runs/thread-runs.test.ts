@@ -60,6 +60,32 @@ describe('a conversation', () => {
     expect(inputOf(await place.say(third, 'Three', 'Yes.'))).toHaveLength(1);
   });
 
+  it('is summarised when the user asks, and continues from the summary', async () => {
+    const place = new ThreadPlace();
+    const database = await place.open();
+    const thread = place.begin(database);
+    await place.say(thread, 'One', 'A long answer. '.repeat(200));
+    const events = await place.compact(thread, 'All is said.');
+    expect(thread.history.at(-1)).toMatchObject({ type: 'compaction', summary: 'All is said.', last_message: 'One' });
+    const { tokens_before: before, tokens_after: after } = thread.history.at(-1)!;
+    expect(after).toBeLessThan(Number(before) / 2);
+    expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    const next = await place.reopen(await place.open(), thread.id);
+    await place.say(next, 'Two', 'Yes.');
+    const asked = JSON.stringify(place.requests.at(-1)!.conversation);
+    expect(asked).toContain('All is said.');
+    expect(asked).not.toContain('A long answer.');
+    expect(await place.compact(next, { type: 'failure', status: 400, message: 'no' })).toMatchObject({});
+    expect((await runsOf(database, thread.id)).map(({ state }) => state)).toEqual([
+      'completed',
+      'completed',
+      'completed',
+      'failed',
+    ]);
+    await place.say(next, 'Three', 'Still here.');
+    expect(texts(next).slice(-2)).toEqual(['Three', 'Still here.']);
+  });
+
   it('ends as failed if its run cannot be executed', async () => {
     const place = new ThreadPlace();
     const database = await place.open();

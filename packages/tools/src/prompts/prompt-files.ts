@@ -3,7 +3,6 @@ import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import { isRecord } from '@toolscript/core/internal';
 import { ToolscriptUsageError, type JsonObject } from '@toolscript/core/protocol';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { failureMessage, systemCode } from '../failure.js';
 import { NAME } from './prompt-shapes.js';
@@ -85,7 +84,7 @@ async function markdownFiles(folder: string): Promise<string[]> {
 async function readPromptFile(file: string, inside: string | undefined): Promise<PromptFile> {
   const text = inside === undefined ? await promptFileText(file) : await textInside(file, inside);
   const match = FRONT_MATTER.exec(text);
-  const { name = basename(file, '.md'), ...head } = readHead(file, match?.groups?.['head'] ?? '');
+  const { name = basename(file, '.md'), ...head } = await readHead(file, match?.groups?.['head'] ?? '');
   if (!NAME.safeParse(name).success) throw new ToolscriptUsageError('PROMPT_NAME_INVALID', { file });
   const prompt = { name, ...head, text: match === null ? text : text.slice(match[0].length), file };
   try {
@@ -144,9 +143,11 @@ function promptLinkError(file: string): ToolscriptUsageError {
 
 type Head = Pick<PromptFile, 'description' | 'variables'> & { name?: string | undefined };
 
-function readHead(file: string, text: string): Head {
+async function readHead(file: string, text: string): Promise<Head> {
   let value: unknown;
   try {
+    // Loaded here, because most programs start without such a file.
+    const { parse } = await import('yaml');
     value = parse(text, { maxAliasCount: 10, prettyErrors: false }) ?? {};
   } catch (error) {
     throw new ToolscriptUsageError('PROMPT_NOT_YAML', { file, problem: failureMessage(error) });
