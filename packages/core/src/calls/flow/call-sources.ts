@@ -66,6 +66,8 @@ interface EarlierParts {
   readonly untrusted: readonly PlacedPart[];
   /** The untrusted texts, in which even short values are searched. Written on demand. */
   readonly text: () => string;
+  /** The texts and numbers of the trusted results. Read on demand. */
+  readonly trustedValues: () => ReadonlySet<string | number>;
 }
 
 interface PlacedPart extends ResultPart, EarlierCall {
@@ -180,11 +182,17 @@ export class CallSources {
       return placed.map((part): PlacedPart => ({ ...part, tool, line, call: index + 1, result: part.value }));
     });
     const untrusted = parts.filter(({ trust }) => trust === 'untrusted');
+    const trusted = parts.filter(({ trust }) => trust === 'trusted');
     let text: string | undefined;
+    let values: ReadonlySet<string | number> | undefined;
     return {
       untrusted,
-      trusted: parts.filter(({ trust }) => trust === 'trusted'),
+      trusted,
       text: () => (text ??= untrusted.map(({ value }) => readableText(value)).join('\n')),
+      trustedValues: () =>
+        (values ??= new Set(
+          trusted.flatMap((part) => leavesOf(part.value as JsonValue).leaves.map(({ value }) => value)),
+        )),
     };
   }
 
@@ -207,7 +215,7 @@ export class CallSources {
     );
     const literal = this.#literalLabel(leaf, isProven);
     const judged = { leaf, literal, origins, isProven };
-    const doubt = this.#doubt(judged, { parts, untrusted, isOfTrusted: isWholeIn(leaf, trusted, parts.trusted) });
+    const doubt = this.#doubt(judged, { parts, untrusted, isOfTrusted: isWholeIn(leaf, trusted, parts) });
     return { ...judged, doubt };
   }
 
@@ -238,14 +246,14 @@ export class CallSources {
     const origins = placed.map((source) => present(source) as ArgumentOrigin);
     const judged = { leaf, literal, origins, isProven: isComplete };
     const [first] = placed.filter(({ trust }) => trust === 'untrusted');
-    return { ...judged, doubt: this.#labelledDoubt(judged, first, isWholeIn(leaf, [], parts.trusted)) };
+    return { ...judged, doubt: this.#labelledDoubt(judged, first, parts) };
   }
 
   /** Like `#doubt`, for a value whose sources are known from its labels. `first`: its first untrusted source. */
   #labelledDoubt(
-    { literal, isProven }: Pick<LeafSources, 'literal' | 'isProven'>,
+    { leaf, literal, isProven }: Pick<LeafSources, 'leaf' | 'literal' | 'isProven'>,
     first: LabelledSource | undefined,
-    isOfTrusted: boolean,
+    parts: EarlierParts,
   ): string | undefined {
     if (literal === 'user') return undefined;
     if (!isProven) return UNKNOWN_SOURCE;
@@ -253,7 +261,7 @@ export class CallSources {
     if (first !== undefined) return `comes from ${first.tool}${atLine(first.line)}, which is untrusted`;
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // A script that was written after reading may join trusted results and texts of its own into any value.
-    return this.#startsWithUntrusted && !isOfTrusted ? COMPUTED_AFTER : undefined;
+    return this.#startsWithUntrusted && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
   }
 
   #userLabel({ value }: Pick<Leaf, 'value'>): LiteralLabel | undefined {
@@ -332,9 +340,8 @@ function originsOf({ value }: Leaf, parts: readonly PlacedPart[]): readonly Foun
 }
 
 /** Whether a trusted result contains the whole value. Short values count only as a whole value of the result. */
-function isWholeIn({ value }: Leaf, found: readonly FoundPart[], parts: readonly PlacedPart[]): boolean {
-  if (found.some(({ isWhole }) => isWhole)) return true;
-  return parts.some((part) => leavesOf(part.value as JsonValue).leaves.some((leaf) => leaf.value === value));
+function isWholeIn({ value }: Leaf, found: readonly FoundPart[], { trustedValues }: EarlierParts): boolean {
+  return found.some(({ isWhole }) => isWhole) || trustedValues().has(value);
 }
 
 function isMember(members: LiteralMembers, { path, value }: Leaf): boolean {
