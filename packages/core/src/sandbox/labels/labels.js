@@ -19,9 +19,15 @@ export const now = {
   /** True: there are more labels than the runtime can tell apart, so it reports nothing any longer. */
   isBroken: false,
 };
+const TABLE_METHODS = ['get', 'set', 'has', 'add'];
+/** A collection with methods of its own: those of the prototypes are accessors in a sandbox, and take twice the time. */
+export const table = (collection) => {
+  for (const k of TABLE_METHODS) if (k in collection) Object.defineProperty(collection, k, { value: collection[k] });
+  return collection;
+};
 export const sets = [[]],
-  ids = new Map([['', 0]]),
-  joins = new Map();
+  ids = table(new Map([['', 0]])),
+  joins = table(new Map());
 export const MAX_SETS = 1048576;
 export const idOf = (list) => {
   const key = list.join(',');

@@ -13,6 +13,7 @@ import {
   recordOf,
   records,
   resolvers,
+  rewritten,
   setLabel,
   shape,
   shapeLabel,
@@ -23,6 +24,7 @@ import { R } from './registers.js';
 import {
   addKey,
   guard,
+  invoke,
   mutating,
   noteThrown,
   references,
@@ -41,13 +43,16 @@ const model = (o, names, make) => {
   for (const k of names) if (typeof o[k] === 'function') models.set(o[k], make(k));
 };
 export const arrayPrototype = Array.prototype;
-export const run = (cb, lcb, t, ...flat) => R.call(cb, lcb, t, 0, flat);
+/** Calls a function of the script: with the values `v`, their labels `l`, and the label of `this`. */
+export const run = (cb, lcb, t, lt, v, l) =>
+  rewritten.has(cb) ? invoke(cb, lcb, t, lt, v, l, 0) : R.callSplit(cb, lcb, t, lt, v, l, 0);
 export const ok = (th, v) => Array.isArray(th) && !proxies.has(th) && typeof v[0] === 'function';
 model(
   arrayPrototype,
   ['map', 'forEach', 'filter', 'find', 'findLast', 'findIndex', 'findLastIndex', 'some', 'every', 'flatMap'],
   (k) => (f, lf, th, lth, v, l) => {
     if (!ok(th, v)) return NO_MODEL;
+    const isMapped = k === 'map' || k === 'flatMap';
     const out = [];
     let P = 0;
     const kept = [];
@@ -55,13 +60,13 @@ model(
     const r = Reflect.apply(f, th, [
       (x, i, a) => {
         const le = elementLabel(th, i, lth),
-          y = run(v[0], l[0], v[1], x, le, i, 0, a, lth);
-        out[i] = R.l;
-        P = join(P, R.l);
+          y = run(v[0], l[0], v[1], l[1], [x, i, a], [le, 0, lth]);
+        if (R.l) P = join(P, R.l);
         if (y) {
           hit = le;
-          kept.push(le);
+          if (k === 'filter') kept[kept.length] = le;
         }
+        if (isMapped) out[i] = R.l;
         if (k === 'flatMap' && Array.isArray(y)) out[i] = join(out[i], contentLabels(y));
         return y;
       },
@@ -92,7 +97,7 @@ model(arrayPrototype, ['reduce', 'reduceRight'], () => (f, lf, th, lth, v, l) =>
   let acc = v.length > 1 ? l[1] : -1;
   const cb = (a, x, i, o) => {
     if (acc === -1) acc = join(contentLabels(th), lth);
-    const y = run(v[0], l[0], undefined, a, acc, x, elementLabel(th, i, lth), i, 0, o, lth);
+    const y = run(v[0], l[0], undefined, 0, [a, x, i, o], [acc, elementLabel(th, i, lth), 0, lth]);
     acc = R.l;
     return y;
   };
@@ -102,12 +107,13 @@ model(arrayPrototype, ['reduce', 'reduceRight'], () => (f, lf, th, lth, v, l) =>
 });
 model(arrayPrototype, ['sort', 'toSorted'], (k) => (f, lf, th, lth, v, l) => {
   if (!Array.isArray(th) || proxies.has(th)) return NO_MODEL;
-  const all = contentLabels(th);
+  const all = contentLabels(th),
+    both = join(all, lth);
   let P = 0;
   const cmp =
     typeof v[0] === 'function'
       ? (x, y) => {
-          const r = run(v[0], l[0], undefined, x, join(all, lth), y, join(all, lth));
+          const r = run(v[0], l[0], undefined, 0, [x, y], [both, both]);
           P = join(P, R.l);
           return r;
         }
@@ -267,7 +273,7 @@ for (const o of [Map.prototype, Set.prototype]) {
     Reflect.apply(f, th, [
       (x, k, c) => {
         const a = join(join(lth, m?.a), m?.mk?.get(k));
-        run(v[0], l[0], v[1], x, join(a, m?.m?.get(k)), k, a, c, lth);
+        run(v[0], l[0], v[1], l[1], [x, k, c], [join(a, m?.m?.get(k)), a, lth]);
       },
     ]);
     R.l = 0;
@@ -364,7 +370,7 @@ models.set(Array.from, (f, lf, th, lth, v, l) => {
     let x = s.value,
       lx = R.l;
     if (typeof v[1] === 'function') {
-      x = run(v[1], l[1], v[2], x, lx, r.length, 0);
+      x = run(v[1], l[1], v[2], l[2], [x, r.length], [lx, 0]);
       lx = R.l;
     }
     r.push(x);
@@ -432,7 +438,7 @@ export const chained = (p, cb, lcb, info) =>
     ? cb
     : (v) => {
         const lv = info.lv(v);
-        const r = run(cb, lcb, undefined, v, lv);
+        const r = run(cb, lcb, undefined, 0, [v], [lv]);
         info.l = join(info.l, R.l);
         if (isObject(r)) info.v.push(r);
         return r;
@@ -457,7 +463,7 @@ models.set(Promise.prototype.catch, (f, lf, th, lth, v, l) =>
 );
 models.set(Promise.prototype.finally, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Promise)) return NO_MODEL;
-  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined) : v[0]]);
+  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined, 0, [], []) : v[0]]);
   promises.set(r, { get: (x) => settled(th, x) });
   R.l = 0;
   return r;

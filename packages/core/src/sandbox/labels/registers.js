@@ -9,7 +9,7 @@ import {
   hasOwn,
   homes,
   isObject,
-  keyOf,
+  isView,
   models,
   promises,
   proxies,
@@ -24,7 +24,7 @@ import {
   thrownObjects,
   thrownPrimitives,
 } from './records.js';
-import { enter, split } from './frames.js';
+import { enter, enterLater, split } from './frames.js';
 import {
   accessorMakers,
   addKey,
@@ -70,16 +70,16 @@ export const R = {
     R.l = join(l, c);
     return v;
   },
-  enter: (a) => enter(a),
-  enterGen(a) {
-    const f = enter([...a]);
+  enter,
+  enterLater,
+  enterGen(a, n) {
+    const f = enterLater([...a], n);
     now.lastFrame = f;
     return f;
   },
   ret(v, l, f) {
     R.l = l || 0;
-    R.acc = join(R.acc, l);
-    if (now.watch && isObject(v)) R.acc = join(R.acc, deepLabel(v));
+    if (now.watch) R.acc = join(R.acc, isObject(v) ? join(l, deepLabel(v)) : l);
     if (f) f.out = join(f.out, l);
     return v;
   },
@@ -137,12 +137,12 @@ export const R = {
   },
   rest(a, f, i) {
     const r = a.slice(i);
-    r.forEach((_, x) => setLabel(r, x, f.a(i + x)));
+    r.forEach((_, x) => setLabel(r, x, f.ls[i + x]));
     R.l = 0;
     return r;
   },
   args(a, f) {
-    for (let i = 0; i < a.length; i++) setLabel(a, i, f.a(i));
+    for (let i = 0; i < a.length; i++) setLabel(a, i, f.ls[i]);
   },
   fn(f, len, name) {
     rewritten.add(f);
@@ -180,7 +180,7 @@ export const R = {
   },
   pget(o, lo, k, _, v, isAcc) {
     const m = records.get(o);
-    R.l = isAcc ? join(R.l, lo) : join(lo, m ? join(m.a, m.p.get(k)) : 0);
+    R.l = isAcc ? join(R.l, lo) : join(lo, m ? join(m.a, m.p[k]) : 0);
     return v;
   },
   pset: (o, k, l) => setLabel(o, k, l),
@@ -205,18 +205,27 @@ export const R = {
       typeof o === 'object' &&
       o !== null &&
       typeof k !== 'object' &&
-      typeof k !== 'function' &&
-      hasOwn(o, k) &&
-      !ArrayBuffer.isView(o)
+      typeof k !== 'function'
     ) {
-      const m = records.get(o);
-      let l = lo === lk ? lo || 0 : join(lo, lk);
-      if (m !== undefined) {
-        l = join(join(l, m.a), m.p.get(keyOf(k)));
-        if (m.k && k === 'length') l = join(l, m.k);
+      // No code of the script runs. Names that begin with a letter are no elements of a view.
+      if (hasOwn(o, k)) {
+        if ((typeof k === 'string' && k > ':') || !isView(o)) {
+          const m = records.get(o);
+          let l = lo === lk ? lo || 0 : join(lo, lk);
+          if (m !== undefined) {
+            l = join(join(l, m.a), m.p[k]);
+            if (m.k && k === 'length') l = join(l, m.k);
+          }
+          R.l = l;
+          return o[k];
+        }
+      } else {
+        const v = o[k];
+        if (typeof v === 'function' && natives.has(v)) {
+          R.l = lk || 0;
+          return v;
+        }
       }
-      R.l = l;
-      return o[k];
     }
     if (!isObject(o)) {
       R.l = join(lo, lk);
@@ -248,12 +257,11 @@ export const R = {
     }
     let l = now.entries !== n0 ? join(base, R.l) : base,
       x = o;
-    const nk = keyOf(k);
-    if (ArrayBuffer.isView(o)) l = join(l, contentLabels(o.buffer));
+    if (isView(o)) l = join(l, contentLabels(o.buffer));
     while (x) {
       const m = records.get(x);
       if (m) {
-        l = join(join(l, m.a), m.p.get(nk));
+        l = join(join(l, m.a), m.p[k]);
         if (k === 'length' || k === 'size') l = join(l, m.k);
       }
       const d = Reflect.getOwnPropertyDescriptor(x, k);
@@ -281,14 +289,14 @@ export const R = {
     let x = Object.getPrototypeOf(t);
     while (x) {
       const m = records.get(x);
-      if (m) R.l = join(R.l, join(m.a, m.p.get(k)));
+      if (m) R.l = join(R.l, join(m.a, m.p[k]));
       x = Object.getPrototypeOf(x);
     }
     return typeof v === 'function' && mutating.has(v) ? asRewritten(v) : v;
   },
   g(k) {
     const m = records.get(globalThis);
-    return m ? join(m.a, m.p.get(k)) : 0;
+    return m ? join(m.a, m.p[k]) : 0;
   },
   set(o, lo, k, lk, v, lv) {
     if (isObject(k)) {
@@ -302,7 +310,7 @@ export const R = {
       typeof o === 'object' &&
       o !== null &&
       hasOwn(o, k) &&
-      !ArrayBuffer.isView(o)
+      !isView(o)
     ) {
       o[k] = v;
       const m = records.get(o);
@@ -331,7 +339,7 @@ export const R = {
       if (proxies.has(o)) {
         if (l) smear(proxies.get(o), l);
       } else if (now.entries === n0) {
-        if (ArrayBuffer.isView(o)) smear(o, l);
+        if (isView(o)) smear(o, l);
         else if (Reflect.getOwnPropertyDescriptor(o, k)?.writable !== undefined) {
           if (Array.isArray(o) && k === 'length') shape(o, l);
           else setLabel(o, k, l);
@@ -391,7 +399,6 @@ export const R = {
   isin(k, lk, o, lo) {
     let l = join(lk, lo),
       x = o;
-    const nk = keyOf(k);
     if (proxies.has(o)) {
       const [v, l2] = guard(join(l, deepLabel(o)), () => k in o);
       R.l = l2;
@@ -399,7 +406,7 @@ export const R = {
     }
     while (isObject(x)) {
       const m = records.get(x);
-      if (m) l = join(l, join(join(m.a, m.k), m.p.get(nk)));
+      if (m) l = join(l, join(join(m.a, m.k), m.p[k]));
       x = Object.getPrototypeOf(x);
     }
     R.l = l;
@@ -445,6 +452,12 @@ export const R = {
       if (flat[i + 1]) setLabel(a, i / 2, flat[i + 1]);
     }
     return a;
+  },
+  /** An object literal without computed names, and the labels of its members: name and label in turn. */
+  ol(o, ...labels) {
+    for (let i = 0; i < labels.length; i += 2) if (labels[i + 1]) setLabel(o, labels[i], labels[i + 1]);
+    R.l = 0;
+    return o;
   },
   obj(flat) {
     const o = {},
@@ -606,8 +619,16 @@ export const R = {
     if (now.entries === R.supN) smear(t, R.supL);
   },
   call(f, lf, th, lth, flat, pc, forced) {
-    const [v, l] = split(flat);
+    const v = [],
+      l = [];
+    for (let i = 0, at = 0; i < flat.length; i += 2, at++) {
+      v[at] = flat[i];
+      l[at] = flat[i + 1] || 0;
+    }
     if (forced || rewritten.has(f)) return invoke(f, lf, th, lth, v, l, pc);
+    return R.callSplit(f, lf, th, lth, v, l, pc);
+  },
+  callSplit(f, lf, th, lth, v, l, pc) {
     if (typeof f !== 'function') {
       R.l = 0;
       return f(...v);

@@ -29,22 +29,23 @@ export class Rewriter extends Expressions {
 
   protected functionCode(node: FunctionNode, { kind, name = '', prefix = '' }: FunctionForm): string {
     const { async: isAsync } = node;
+    const given = `$a,${node.params.length}`;
     const isGenerator = node.type !== 'ArrowFunctionExpression' && node.generator;
     const receiver = kind === 'arrow' ? '' : ',$th=$f.t';
     const body = this.#functionBody(node, kind === 'arrow');
-    let code = `const $f=$.enter($a)${receiver};${body}`;
+    let code = `const $f=$.enter(${given})${receiver};${body}`;
     if (isGenerator) code = `const $a=$f.v${receiver};${body}`;
     else if (isAsync)
-      code = `const $f=$.enter($a)${receiver};return $.link((async()=>{try{${body}}catch($e){$f.rej=$.caught($e);throw $.thr($e,$f.rej)}})(),$f);`;
+      code = `const $f=$.enterLater(${given})${receiver};return $.link((async()=>{try{${body}}catch($e){$f.rej=$.caught($e);throw $.thr($e,$f.rej)}})(),$f);`;
     if (kind === 'arrow') return `(...$a)=>{${code}}`;
-    const parameters = isGenerator ? '...{$f=$.enterGen(arguments)}' : '...$a';
+    const parameters = isGenerator ? `...{$f=$.enterGen(arguments,${node.params.length})}` : '...$a';
     const before = isAsync && isGenerator ? 'async ' : '';
     if (kind === 'method') return `${before}${isGenerator ? '*' : ''}${prefix}(${parameters}){${code}}`;
     return `${before}function${isGenerator ? '*' : ''} ${name}(${parameters}){${code}}`;
   }
 
   protected accessorBody(node: FunctionNode, parameters: string): string {
-    return `const $a=[${parameters}];const $f=$.enter($a),$th=$f.t;${this.#functionBody(node, false)}`;
+    return `const $a=[${parameters}];const $f=$.enter($a,1),$th=$f.t;${this.#functionBody(node, false)}`;
   }
 
   #functionBody({ params, body, async: isAsync, ...node }: FunctionNode, isArrow: boolean): string {
@@ -72,7 +73,7 @@ export class Rewriter extends Expressions {
   #parameter(parameter: Node, index: number): string {
     if (parameter.type === 'RestElement')
       return this.declare('let', parameter.argument, [`$.rest($a,$f,${index})`, NONE]);
-    return this.declare('let', parameter, [`$a[${index}]`, `$f.a(${index})`]);
+    return this.declare('let', parameter, [`$a[${index}]`, `($f.ls[${index}]||0)`]);
   }
 
   #return(value: Node | null): string {
