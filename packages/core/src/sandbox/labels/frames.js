@@ -26,7 +26,10 @@ export function enter(a, n) {
     let i = v.length;
     if (i === a.length) {
       while (i > 0 && (v[i - 1] === a[i - 1] || (v[i - 1] !== v[i - 1] && a[i - 1] !== a[i - 1]))) i--;
-      if (i === 0) return { v: a, ls: p.l, t: p.t, pc: p.pc || 0 };
+      if (i === 0) {
+        p.isTaken = true;
+        return { v: a, ls: p.l, t: p.t, pc: p.pc || 0 };
+      }
     }
   }
   const l = ambientLabel(),

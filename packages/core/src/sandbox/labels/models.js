@@ -345,6 +345,11 @@ models.set(Object.assign, (f, lf, th, lth, v, l) => {
   R.l = l[0];
   return v[0];
 });
+models.set(Object.create, (f, lf, th, lth, v, l) => {
+  if (v[1] !== undefined) return NO_MODEL;
+  R.l = l[0];
+  return Reflect.apply(f, th, v);
+});
 for (const f of [Object.freeze, Object.seal, Object.preventExtensions])
   models.set(f, (g, lf, th, lth, v, l) => {
     R.l = l[0];

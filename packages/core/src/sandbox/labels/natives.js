@@ -96,6 +96,7 @@ for (const f of [
   arrayPrototype.toReversed,
   arrayPrototype.with,
   arrayPrototype.toSpliced,
+  Object.create,
   Object.getOwnPropertyNames,
   Object.is,
   Object.groupBy,
@@ -108,4 +109,4 @@ for (const f of [
   globalThis.Intl?.DateTimeFormat,
 ])
   if (f) pureFunctions.add(f);
-for (const f of [Array.isArray, Object.isFrozen, Object.getPrototypeOf, Object.create, Array]) identityOnly.add(f);
+for (const f of [Array.isArray, Object.isFrozen, Object.getPrototypeOf, Array]) identityOnly.add(f);

@@ -35,6 +35,7 @@ import {
   native,
   noteOtherThrown,
   noteThrown,
+  references,
   resolverAsRewritten,
   setEntry,
   settled,
@@ -663,13 +664,25 @@ export const R = {
   new(F, lF, flat, pc) {
     const [v, l] = split(flat);
     if (rewritten.has(F)) {
-      now.pending = { v, l, t: 0, pc };
+      const p = { v, l, t: 0, pc, isTaken: false };
+      now.pending = p;
       const sa = now.ambient;
       now.ambient = -1;
       const sw = now.watch;
       now.watch = 0;
       try {
-        return Reflect.construct(F, v);
+        const r = Reflect.construct(F, v);
+        // A class without a constructor gives its arguments to a built-in one.
+        if (!p.isTaken)
+          smear(
+            r,
+            references(
+              0,
+              0,
+              v.map((x, i) => join(l[i], deepLabel(x))),
+            ),
+          );
+        return r;
       } finally {
         now.pending = null;
         now.ambient = sa;
@@ -691,16 +704,25 @@ export const R = {
       R.l = 0;
       return p;
     }
-    if ((F === Map || F === Set) && v[0] != null) {
+    if (F === Map || F === Set || F === WeakMap || F === WeakSet) {
+      if (v[0] == null) {
+        R.l = 0;
+        return new F(...v);
+      }
       const c = new F();
       const it = iterOf(v[0], l[0]);
       for (;;) {
         const r = it.step();
         if (r.done) break;
         const le = R.l;
-        if (F === Set) {
+        if (F === Set || F === WeakSet) {
           c.add(r.value);
-          addKey(c, r.value, le);
+          if (F === Set) addKey(c, r.value, le);
+        } else if (F === WeakMap) {
+          const k = R.get(r.value, le, 0, 0),
+            lk = R.l,
+            x = R.get(r.value, le, 1, 0);
+          R.call(c.set, 0, c, 0, [k, lk, x, R.l], pc);
         } else {
           const k = R.get(r.value, le, 0, 0),
             lk = R.l,
@@ -712,10 +734,6 @@ export const R = {
       }
       R.l = lF || 0;
       return c;
-    }
-    if (F === Map || F === Set || F === WeakMap || F === WeakSet) {
-      R.l = 0;
-      return new F(...v);
     }
     if (F === Proxy) {
       const p = new Proxy(...v);
