@@ -12,18 +12,25 @@ export interface ResultLabel {
   readonly path: string;
   /** The author or the place of the part, as users read it: `example.com`. */
   readonly from?: string | undefined;
-  /** Who may read the part. Declared, and not yet enforced. */
+  /** The names of those who may read the part, as `readBy` of other tools has them. Default: everybody. */
   readonly readers?: readonly string[] | undefined;
   /** Default `untrusted`. */
   readonly trust?: Trust | undefined;
 }
 
-/** The arguments of a tool that untrusted text must not choose without a question. */
+/** The arguments of a tool about whose sources a user is asked. */
 export interface ToolFlow {
-  /** The paths of the destinations: recipient, URL, path, command. Never the texts that are sent. */
+  /**
+   * The paths of the destinations: recipient, URL, path, command. Never the texts that are sent. Untrusted text must not
+   * choose them without a question.
+   */
   readonly trusted?: readonly string[] | undefined;
-  /** The path of the text that readers receive, and the path of its readers. Declared, and not yet enforced. */
+  /**
+   * The path of a text that others receive. What comes from a part with `readers` must not reach others without a
+   * question.
+   */
   readonly readersOf?: string | undefined;
+  /** The path of the names of those who receive the text. */
   readonly readBy?: string | undefined;
 }
 
@@ -46,6 +53,8 @@ const ArgumentOriginSchema = z.looseObject({
   /** The author or the place of the text, as the tool names it. */
   from: z.string().optional(),
   trust: z.enum(['trusted', 'untrusted']),
+  /** The names of those who may read the text; absent: everybody. */
+  readers: z.array(z.string()).readonly().optional(),
 });
 export type ArgumentOrigin = KnownMembers<z.infer<typeof ArgumentOriginSchema>>;
 

@@ -45,6 +45,27 @@ export class ArgumentLabels {
     const parts = isSent
       ? [...around.flatMap((path) => paths.get(path) ?? []), ...(this.#within.get(around.at(-1)!) ?? [])]
       : [...paths.values()].flat();
+    return this.#placed(parts);
+  }
+
+  /** The sources of all arguments. */
+  all(): LabelledSources {
+    return this.#placed([...this.#labels.report.paths.values()].flat());
+  }
+
+  /** The sources of all that is at a path of arguments, such as `rows.text`: also of the names of members. */
+  sourcesUnder(guarded: string): LabelledSources {
+    const keys = guarded.split('.');
+    const isUnder = (path: string) => {
+      const names = path.split('\0').slice(0, -1);
+      // Indexes of lists are no part of a guarded path.
+      const plain = names.filter((name) => !/^\d+$/u.test(name));
+      return plain.slice(0, keys.length).every((name, index) => name === keys[index]);
+    };
+    return this.#placed([...this.#labels.report.paths].flatMap(([path, sources]) => (isUnder(path) ? sources : [])));
+  }
+
+  #placed(parts: readonly SourcePart[]): LabelledSources {
     const unique = new Map(parts.map((source) => [`${source.call}.${source.part}`, source]));
     const placed = [...unique.values()].map(({ call, part }) => {
       const callIndex = this.#labels.callIndexes[call];

@@ -19,12 +19,15 @@ import { ArgumentLabels, type LabelledSource, type LabelledSources } from './arg
 import { isGuarded, leavesOf, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
-import { partLabel, resultParts, type ResultPart } from './result-parts.js';
+import { commonReaders, mayReach } from './readers.js';
+import { partLabel, resultParts, type InputLabel, type ResultPart } from './result-parts.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /** Whether the tool, or the host's policy, has a rule about the sources of the tool's arguments. */
 export function guardsSources({ flow, effect }: Tool, policy: FlowPolicy | undefined): boolean {
-  return (flow?.trusted?.length ?? 0) > 0 || (policy !== undefined && effect !== 'read');
+  return (
+    (flow?.trusted?.length ?? 0) > 0 || flow?.readersOf !== undefined || (policy !== undefined && effect !== 'read')
+  );
 }
 
 /** The part of a script that labels depend on. Undefined: a structured call, whose arguments are all literals. */
@@ -48,6 +51,8 @@ export interface JudgedCall extends FlowCall {
 interface Judged {
   readonly sources: readonly LeafSources[];
   readonly isComplete: boolean;
+  readonly parts: EarlierParts;
+  readonly labels: ArgumentLabels | undefined;
 }
 
 interface LeafSources {
@@ -62,6 +67,7 @@ interface LeafSources {
 
 /** The parts of the results of the calls before a call. */
 interface EarlierParts {
+  readonly all: readonly PlacedPart[];
   readonly trusted: readonly PlacedPart[];
   readonly untrusted: readonly PlacedPart[];
   /** The untrusted texts, in which even short values are searched. Written on demand. */
@@ -81,8 +87,8 @@ interface PlacedPart extends ResultPart, EarlierCall {
  */
 export class CallSources {
   readonly #settings: CallSourcesSettings;
-  /** Whether untrusted text may have chosen the arguments of an ended call, by its id. */
-  readonly #tainted = new Map<string, boolean>();
+  /** The labels of the arguments of ended calls, by the ids of the calls. */
+  readonly #inputs = new Map<string, InputLabel>();
   #copy: LabelledCopy | undefined;
   #opening: Promise<void> | undefined;
 
@@ -97,18 +103,26 @@ export class CallSources {
 
   /**
    * Learns the sources of the call's arguments if they are not known from the text of the call. Undefined: nothing is to
-   * be learnt. Never rejects.
+   * be learnt. Never rejects. `earlier`: as for `finding`.
    */
-  learn(call: JudgedCall): Promise<void> | undefined {
+  learn(call: JudgedCall, earlier: readonly Operation[]): Promise<void> | undefined {
     const { openCopy, policy } = this.#settings;
     if (openCopy === undefined) return undefined;
-    const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
+    const { trusted = [], readersOf } = this.#settings.tool(call.tool)?.flow ?? {};
+    const hasReaders = readersOf !== undefined && this.#mayHaveReaders(earlier);
+    const guarded = hasReaders ? [...trusted, readersOf] : trusted;
     const known = this.#literalsOf(call);
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
-    if (!leavesOf(call.input).leaves.some(isOpen)) return undefined;
+    const { leaves } = leavesOf(call.input);
+    if (!leaves.some(isOpen) && !(hasReaders && isDivided(leaves, readersOf))) return undefined;
     this.#opening ??= this.#open(openCopy);
     return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
+  }
+
+  /** Whether a result may have a part with readers. */
+  #mayHaveReaders(earlier: readonly Operation[]): boolean {
+    return earlier.some(({ tool }) => this.#settings.tool(tool)?.labels !== undefined);
   }
 
   async #open(openCopy: NonNullable<CallSourcesSettings['openCopy']>): Promise<void> {
@@ -119,23 +133,29 @@ export class CallSources {
   async #reach(callIndex: number): Promise<void> {
     await this.#copy?.reached(callIndex);
     // Calls that were judged by their content are judged again by their labels.
-    this.#tainted.clear();
+    this.#inputs.clear();
   }
 
   /** `earlier`: the operations of the script before the call, in call order. */
   finding(call: JudgedCall, earlier: readonly Operation[]): FlowFinding {
-    const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
+    const { trusted = [], readersOf, readBy } = this.#settings.tool(call.tool)?.flow ?? {};
     const judged = this.#judge(call, earlier);
-    const watched = judged.sources.filter(({ leaf }) => isGuarded(leaf.path, guarded));
-    const doubts = watched.flatMap(({ leaf, doubt }) => (doubt === undefined ? [] : [[leaf.path, doubt] as const]));
-    if (!judged.isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
+    const { sources, isComplete } = judged;
+    const hasReaders = readersOf !== undefined && judged.parts.all.some(({ readers }) => readers !== undefined);
+    const guarded = hasReaders ? [...trusted, readersOf] : trusted;
+    const watched = sources.filter(({ leaf }) => isGuarded(leaf.path, guarded));
+    const doubts = watched.flatMap(({ leaf, doubt }) =>
+      doubt === undefined || !isGuarded(leaf.path, trusted) ? [] : [[leaf.path, doubt] as const],
+    );
+    if (hasReaders) doubts.push(...readerDoubts(judged, readersOf, readBy!));
+    if (!isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
     const provenance: Provenance = {
       guarded: watched.map(({ leaf }) => leaf.path),
-      arguments: Object.fromEntries(judged.sources.filter(hasOrigins).map(({ leaf, origins }) => [leaf.path, origins])),
+      arguments: Object.fromEntries(sources.filter(hasOrigins).map(({ leaf, origins }) => [leaf.path, origins])),
       literals: Object.fromEntries(
-        judged.sources.flatMap(({ leaf, literal }) => (literal === undefined ? [] : [[leaf.path, literal] as const])),
+        sources.flatMap(({ leaf, literal }) => (literal === undefined ? [] : [[leaf.path, literal] as const])),
       ),
-      status: judged.isComplete && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
+      status: isComplete && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
       reasons: Object.fromEntries(doubts),
     };
     const reason = doubts.map(([path, doubt]) => (path === '' ? doubt : `the argument "${path}" ${doubt}`)).join('; ');
@@ -144,8 +164,19 @@ export class CallSources {
 
   /** Whether untrusted text may have reached the arguments. */
   isTainted(call: JudgedCall, earlier: readonly Operation[]): boolean {
-    const { sources, isComplete } = this.#judge(call, earlier);
-    return !isComplete || sources.some(({ doubt }) => doubt !== undefined);
+    return this.#inputLabel(call, earlier).isTainted;
+  }
+
+  #inputLabel(call: JudgedCall, earlier: readonly Operation[]): InputLabel {
+    const { sources, isComplete, parts, labels } = this.#judge(call, earlier);
+    const whole = labels?.all();
+    const isLiteral = isComplete && sources.every(({ isProven, origins }) => isProven && origins.length === 0);
+    // A value of unknown source may be of each part.
+    const found = whole?.isComplete === true ? whole.placed : isLiteral ? [] : parts.all;
+    return {
+      isTainted: !isComplete || sources.some(({ doubt }) => doubt !== undefined),
+      readers: commonReaders(found.map(({ readers }) => readers)),
+    };
   }
 
   async #askPolicy(call: JudgedCall, provenance: Provenance): Promise<'allow' | 'ask' | 'deny'> {
@@ -172,13 +203,13 @@ export class CallSources {
         ? this.#sourcesOf(leaf, known, parts)
         : this.#labelledSources(leaf, labelled, parts, known);
     });
-    return { sources, isComplete };
+    return { sources, isComplete, parts, labels };
   }
 
   #partsOf(earlier: readonly Operation[]): EarlierParts {
     const parts = earlier.flatMap((operation, index) => {
       const { tool, line } = operation;
-      const placed = resultParts(operation, this.#settings.tool(tool), this.#hasTaintedInput(index, earlier));
+      const placed = resultParts(operation, this.#settings.tool(tool), this.#inputOf(index, earlier));
       return placed.map((part): PlacedPart => ({ ...part, tool, line, call: index + 1, result: part.value }));
     });
     const untrusted = parts.filter(({ trust }) => trust === 'untrusted');
@@ -186,6 +217,7 @@ export class CallSources {
     let text: string | undefined;
     let values: ReadonlySet<string | number> | undefined;
     return {
+      all: parts,
       untrusted,
       trusted,
       text: () => (text ??= untrusted.map(({ value }) => readableText(value)).join('\n')),
@@ -196,14 +228,14 @@ export class CallSources {
     };
   }
 
-  #hasTaintedInput(index: number, earlier: readonly Operation[]): boolean {
+  #inputOf(index: number, earlier: readonly Operation[]): InputLabel {
     const { callId, tool, effect, input, line } = earlier[index]!;
-    const before = this.#tainted.get(callId);
+    const before = this.#inputs.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };
-    const isTainted = this.isTainted(call, earlier.slice(0, index));
-    this.#tainted.set(callId, isTainted);
-    return isTainted;
+    const label = this.#inputLabel(call, earlier.slice(0, index));
+    this.#inputs.set(callId, label);
+    return label;
   }
 
   #sourcesOf(leaf: Leaf, known: readonly LiteralMembers[], parts: EarlierParts): LeafSources {
@@ -211,7 +243,8 @@ export class CallSources {
     const untrusted = isProven ? [] : originsOf(leaf, parts.untrusted);
     const trusted = isProven ? [] : originsOf(leaf, parts.trusted);
     const origins = [...untrusted, ...trusted].map(
-      ({ tool, call, line, from, trust }) => present({ tool, call, line, from, trust }) as ArgumentOrigin,
+      ({ tool, call, line, from, trust, readers }) =>
+        present({ tool, call, line, from, trust, readers }) as ArgumentOrigin,
     );
     const literal = this.#literalLabel(leaf, isProven);
     const judged = { leaf, literal, origins, isProven };
@@ -231,7 +264,7 @@ export class CallSources {
     const operation = earlier[index];
     if (operation === undefined) return undefined;
     const { tool, line } = operation;
-    const label = partLabel(operation, this.#settings.tool(tool), part, this.#hasTaintedInput(index, earlier));
+    const label = partLabel(operation, this.#settings.tool(tool), part, this.#inputOf(index, earlier));
     return { tool, line, call: index + 1, ...label };
   }
 
@@ -321,8 +354,47 @@ export class CallSources {
 }
 
 const UNKNOWN_SOURCE = 'has an unknown source, and the script has untrusted text';
+const UNKNOWN_TEXT = 'has an unknown source, and the script has text that not all';
 const COMPUTED_AFTER = 'was computed by a script that was written after untrusted text had been read';
 const WRITTEN_AFTER = 'was written after untrusted text had been read';
+
+/** The texts that may not go to all of their receivers, each with the reason. Names no receiver: untrusted text may be one. */
+function readerDoubts(
+  { sources, parts, labels }: Judged,
+  readersOf: string,
+  readBy: string,
+): readonly (readonly [path: string, doubt: string])[] {
+  const receivers = sources.filter(({ leaf }) => isGuarded(leaf.path, [readBy])).map(({ leaf }) => String(leaf.value));
+  const isForbidden = ({ readers }: Pick<ArgumentOrigin, 'readers'>) => !mayReach(readers, receivers);
+  if (!parts.all.some(isForbidden)) return [];
+  const texts = sources.filter(({ leaf }) => isGuarded(leaf.path, [readersOf]));
+  const whole = isDivided(
+    texts.map(({ leaf }) => leaf),
+    readersOf,
+  )
+    ? [wholeSources(labels, readersOf)]
+    : [];
+  const judged = [...texts.map(({ leaf, ...found }) => ({ path: leaf.path, ...found })), ...whole];
+  return judged.flatMap(({ path, origins, isProven }): [path: string, doubt: string][] => {
+    const first = origins.find(isForbidden);
+    // defence: texts-reach-their-readers-only
+    if (first !== undefined)
+      return [[path, `comes from ${first.tool}${atLine(first.line)}, which not all of "${readBy}" may read`]];
+    // defence: texts-of-unknown-readers-ask
+    return isProven ? [] : [[path, `${UNKNOWN_TEXT} of "${readBy}" may read`]];
+  });
+}
+
+/** The sources of an object or a list, with those of the names of its members. */
+function wholeSources(labels: ArgumentLabels | undefined, path: string) {
+  const { placed, isComplete } = labels?.sourcesUnder(path) ?? { placed: [], isComplete: false };
+  return { path, origins: placed, isProven: isComplete };
+}
+
+/** Whether the value at the path is no plain text or number. */
+function isDivided(leaves: readonly Leaf[], path: string): boolean {
+  return !leaves.some((leaf) => leaf.path === path);
+}
 
 function atLine(line: number | undefined): string {
   return line === undefined ? '' : ` (line ${line})`;

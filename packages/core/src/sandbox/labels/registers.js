@@ -232,6 +232,10 @@ export const R = {
       R.l = join(lo, lk);
       return o[k];
     }
+    return R.getAny(o, lo, k, lk);
+  },
+  /** Reads a property of an object, whatever code this runs. */
+  getAny(o, lo, k, lk) {
     if (isObject(k)) {
       lk = join(lk, deepLabel(k));
       k = typeof k === 'symbol' ? k : String(k);
