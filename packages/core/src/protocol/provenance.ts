@@ -32,6 +32,12 @@ export interface ToolFlow {
   readonly readersOf?: string | undefined;
   /** The path of the names of those who receive the text. */
   readonly readBy?: string | undefined;
+  /**
+   * Whether branches count too: a user is also asked if untrusted text has chosen that the call is made, or the branch in
+   * which a destination was chosen. Scripts of the harness are then followed more closely, which takes longer. Default
+   * false.
+   */
+  readonly control?: boolean | undefined;
 }
 
 /** The facts of a conversation on which the labels of a script's literals depend. */
@@ -73,6 +79,10 @@ export const ProvenanceSchema = z.looseObject({
    * contain the value, which is no proof.
    */
   arguments: z.record(z.string(), z.array(ArgumentOriginSchema).readonly()),
+  /** For each path, the earlier calls whose results have selected the value among others, as the test of `find` does. */
+  selectedBy: z.record(z.string(), z.array(ArgumentOriginSchema).readonly()).optional(),
+  /** The earlier calls whose results have chosen that the call is made. Only for tools whose `flow` has `control`. */
+  control: z.array(ArgumentOriginSchema).readonly().optional(),
   /** The paths of the values that the script's text or the user's texts contain, and their authors. */
   literals: z.record(z.string(), LiteralLabelSchema),
   /**

@@ -126,7 +126,7 @@ export function callSources(
  * that cannot be rewritten.
  */
 async function openCopy(
-  { registry, copies, compiler }: HarnessServices,
+  { registry, tools, copies, compiler }: HarnessServices,
   { limits }: RunContext,
   { compiled, cell }: ScriptRun,
   followed: FollowedScript,
@@ -134,7 +134,7 @@ async function openCopy(
   if (cell !== undefined || compiled.linked.length > 0) return undefined;
   const { principal } = followed.job;
   const rewritten = await compiler.rewriteForLabels(compiled.javascript, {
-    control: false,
+    control: tools.some(({ flow }) => flow?.control === true),
     principal,
     queueWaitMs: limits.queueWaitMs,
   });

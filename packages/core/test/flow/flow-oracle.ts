@@ -194,6 +194,7 @@ export const FLOWS: readonly string[] = [
   '(() => { const e = new Error("x", { cause: m }); return e.cause.from; })()',
   'new (class extends Array {})(...l).at(0).n + Array.of(m)[0].from',
   '[3, 1].map((x) => l[x]?.n ?? m.tags[0]).join()',
+  '[...A].length + [...l, 1].length + [...A].map((x) => x).length',
   '(() => { const a = []; a[1] = m; a.length = 2; return a[1].from + Object.hasOwn(m, A); })()',
 ];
 

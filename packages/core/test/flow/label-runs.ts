@@ -32,9 +32,17 @@ export function runPlain(body: string, world: FlowWorld): Promise<DrivenRun> {
   return driveRun(sharedPool('execute'), body, { host: hostOf(world), job: { toolNames: Object.keys(world) } });
 }
 
-/** Runs a script body of plain JavaScript, and its rewritten copy. `runtime`: the text of another label runtime. */
-export async function runLabelled(body: string, world: () => FlowWorld, runtime?: string): Promise<LabelledRun> {
-  const rewritten = rewriteForLabels({ javascript: asScript(body), control: false });
+/**
+ * Runs a script body of plain JavaScript, and its rewritten copy. `runtime`: the text of another label runtime. `control`:
+ * whether branches count.
+ */
+export async function runLabelled(
+  body: string,
+  world: () => FlowWorld,
+  runtime?: string,
+  control = false,
+): Promise<LabelledRun> {
+  const rewritten = rewriteForLabels({ javascript: asScript(body), control });
   if (!rewritten.ok) throw new Error(`The script cannot be rewritten: ${rewritten.reason}`);
   const script = withRuntime(labelledScript(rewritten.code), runtime);
   const plain = await runPlain(body, world());

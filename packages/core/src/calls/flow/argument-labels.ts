@@ -4,7 +4,7 @@ import type { Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { CallLabels } from './labelled-copy.js';
 
-export type LabelledSource = ArgumentOrigin;
+export type LabelledSource = ArgumentOrigin & Pick<SourcePart, 'way'>;
 
 export interface LabelledSources {
   readonly placed: readonly LabelledSource[];
@@ -65,11 +65,16 @@ export class ArgumentLabels {
     return this.#placed([...this.#labels.report.paths].flatMap(([path, sources]) => (isUnder(path) ? sources : [])));
   }
 
+  /** The sources of the branch in which the call is made. */
+  control(): LabelledSources {
+    return this.#placed(this.#labels.report.control);
+  }
+
   #placed(parts: readonly SourcePart[]): LabelledSources {
-    const unique = new Map(parts.map((source) => [`${source.call}.${source.part}`, source]));
-    const placed = [...unique.values()].map(({ call, part }) => {
+    const unique = new Map(parts.map((source) => [`${source.call}.${source.part}.${source.way}`, source]));
+    const placed = [...unique.values()].map(({ call, part, way }) => {
       const callIndex = this.#labels.callIndexes[call];
-      return callIndex === undefined ? undefined : this.#place({ call: callIndex, part });
+      return callIndex === undefined ? undefined : this.#place({ call: callIndex, part, way });
     });
     const known = placed.filter((source) => source !== undefined);
     return { placed: known, isComplete: known.length === placed.length };

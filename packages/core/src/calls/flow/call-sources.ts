@@ -59,6 +59,8 @@ interface LeafSources {
   readonly leaf: Leaf;
   readonly literal: LiteralLabel | undefined;
   readonly origins: readonly ArgumentOrigin[];
+  /** The calls whose results have selected the value. */
+  readonly selectedBy: readonly ArgumentOrigin[];
   /** True: the value is a literal of this call itself, or its sources are known from its labels. */
   readonly isProven: boolean;
   /** The reason why untrusted text may have chosen the value; undefined if it has not. */
@@ -108,14 +110,14 @@ export class CallSources {
   learn(call: JudgedCall, earlier: readonly Operation[]): Promise<void> | undefined {
     const { openCopy, policy } = this.#settings;
     if (openCopy === undefined) return undefined;
-    const { trusted = [], readersOf } = this.#settings.tool(call.tool)?.flow ?? {};
+    const { trusted = [], readersOf, control } = this.#settings.tool(call.tool)?.flow ?? {};
     const hasReaders = readersOf !== undefined && this.#mayHaveReaders(earlier);
     const guarded = hasReaders ? [...trusted, readersOf] : trusted;
     const known = this.#literalsOf(call);
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
     const { leaves } = leavesOf(call.input);
-    if (!leaves.some(isOpen) && !(hasReaders && isDivided(leaves, readersOf))) return undefined;
+    if (control !== true && !leaves.some(isOpen) && !(hasReaders && isDivided(leaves, readersOf))) return undefined;
     this.#opening ??= this.#open(openCopy);
     return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
   }
@@ -138,7 +140,7 @@ export class CallSources {
 
   /** `earlier`: the operations of the script before the call, in call order. */
   finding(call: JudgedCall, earlier: readonly Operation[]): FlowFinding {
-    const { trusted = [], readersOf, readBy } = this.#settings.tool(call.tool)?.flow ?? {};
+    const { trusted = [], readersOf, readBy, control } = this.#settings.tool(call.tool)?.flow ?? {};
     const judged = this.#judge(call, earlier);
     const { sources, isComplete } = judged;
     const hasReaders = readersOf !== undefined && judged.parts.all.some(({ readers }) => readers !== undefined);
@@ -148,14 +150,18 @@ export class CallSources {
       doubt === undefined || !isGuarded(leaf.path, trusted) ? [] : [[leaf.path, doubt] as const],
     );
     if (hasReaders) doubts.push(...readerDoubts(judged, readersOf, readBy!));
+    const branch = control === true ? branchOf(judged) : NO_BRANCH;
+    if (branch.doubt !== undefined) doubts.push(['', branch.doubt]);
     if (!isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
     const provenance: Provenance = {
       guarded: watched.map(({ leaf }) => leaf.path),
       arguments: Object.fromEntries(sources.filter(hasOrigins).map(({ leaf, origins }) => [leaf.path, origins])),
+      ...selections(sources),
+      ...(branch.origins.length > 0 && { control: branch.origins }),
       literals: Object.fromEntries(
         sources.flatMap(({ leaf, literal }) => (literal === undefined ? [] : [[leaf.path, literal] as const])),
       ),
-      status: isComplete && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
+      status: isComplete && branch.isProven && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
       reasons: Object.fromEntries(doubts),
     };
     const reason = doubts.map(([path, doubt]) => (path === '' ? doubt : `the argument "${path}" ${doubt}`)).join('; ');
@@ -197,11 +203,12 @@ export class CallSources {
     const { leaves, isComplete } = leavesOf(call.input);
     const known = this.#literalsOf(call);
     const labels = this.#labelsOf(call, earlier);
+    const hasBranches = this.#settings.tool(call.tool)?.flow?.control === true;
     const sources = leaves.map((leaf) => {
       const labelled = labels?.sourcesOf(leaf);
       return labelled === undefined
         ? this.#sourcesOf(leaf, known, parts)
-        : this.#labelledSources(leaf, labelled, parts, known);
+        : this.#labelledSources(leaf, hasBranches ? labelled : withoutBranches(labelled), parts, known);
     });
     return { sources, isComplete, parts, labels };
   }
@@ -247,7 +254,7 @@ export class CallSources {
         present({ tool, call, line, from, trust, readers }) as ArgumentOrigin,
     );
     const literal = this.#literalLabel(leaf, isProven);
-    const judged = { leaf, literal, origins, isProven };
+    const judged = { leaf, literal, origins, selectedBy: [], isProven };
     const doubt = this.#doubt(judged, { parts, untrusted, isOfTrusted: isWholeIn(leaf, trusted, parts) });
     return { ...judged, doubt };
   }
@@ -259,13 +266,13 @@ export class CallSources {
   }
 
   /** A source, with its call. Undefined: the host does not know the call. */
-  #placedSource({ call, part }: SourcePart, earlier: readonly Operation[]): LabelledSource | undefined {
+  #placedSource({ call, part, way }: SourcePart, earlier: readonly Operation[]): LabelledSource | undefined {
     const index = earlier.findIndex(({ callId }) => callIdIndex(callId) === call);
     const operation = earlier[index];
     if (operation === undefined) return undefined;
     const { tool, line } = operation;
     const label = partLabel(operation, this.#settings.tool(tool), part, this.#inputOf(index, earlier));
-    return { tool, line, call: index + 1, ...label };
+    return { tool, line, call: index + 1, way, ...label };
   }
 
   #labelledSources(
@@ -275,10 +282,20 @@ export class CallSources {
     known: readonly LiteralMembers[],
   ): LeafSources {
     const isOwn = known.some((members) => isMember(members, leaf));
-    const literal = placed.length === 0 || isOwn ? this.#literalLabel(leaf, true) : this.#userLabel(leaf);
-    const origins = placed.map((source) => present(source) as ArgumentOrigin);
-    const judged = { leaf, literal, origins, isProven: isComplete };
-    const [first] = placed.filter(({ trust }) => trust === 'untrusted');
+    const contents = placed.filter(({ way }) => way === 'content');
+    const literal = contents.length === 0 || isOwn ? this.#literalLabel(leaf, true) : this.#userLabel(leaf);
+    const others = placed.filter(
+      ({ way, call, from }) =>
+        way !== 'content' && !contents.some((source) => source.call === call && source.from === from),
+    );
+    const judged = {
+      leaf,
+      literal,
+      origins: contents.map(originOf),
+      selectedBy: others.map(originOf),
+      isProven: isComplete,
+    };
+    const [first] = [...contents, ...others].filter(({ trust }) => trust === 'untrusted');
     return { ...judged, doubt: this.#labelledDoubt(judged, first, parts) };
   }
 
@@ -291,7 +308,7 @@ export class CallSources {
     if (literal === 'user') return undefined;
     if (!isProven) return UNKNOWN_SOURCE;
     // defence: labelled-destinations-ask
-    if (first !== undefined) return `comes from ${first.tool}${atLine(first.line)}, which is untrusted`;
+    if (first !== undefined) return `${WAYS[first.way]} ${first.tool}${atLine(first.line)}, which is untrusted`;
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // A script that was written after reading may join trusted results and texts of its own into any value.
     return this.#startsWithUntrusted && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
@@ -353,8 +370,15 @@ export class CallSources {
   }
 }
 
+const WAYS = {
+  content: 'comes from',
+  selection: 'was selected by',
+  branch: 'was chosen in a branch on',
+} as const;
+
 const UNKNOWN_SOURCE = 'has an unknown source, and the script has untrusted text';
 const UNKNOWN_TEXT = 'has an unknown source, and the script has text that not all';
+const UNKNOWN_BRANCH = 'it is not known whether untrusted text has chosen that the call is made';
 const COMPUTED_AFTER = 'was computed by a script that was written after untrusted text had been read';
 const WRITTEN_AFTER = 'was written after untrusted text had been read';
 
@@ -375,8 +399,8 @@ function readerDoubts(
     ? [wholeSources(labels, readersOf)]
     : [];
   const judged = [...texts.map(({ leaf, ...found }) => ({ path: leaf.path, ...found })), ...whole];
-  return judged.flatMap(({ path, origins, isProven }): [path: string, doubt: string][] => {
-    const first = origins.find(isForbidden);
+  return judged.flatMap(({ path, origins, selectedBy, isProven }): [path: string, doubt: string][] => {
+    const first = [...origins, ...selectedBy].find(isForbidden);
     // defence: texts-reach-their-readers-only
     if (first !== undefined)
       return [[path, `comes from ${first.tool}${atLine(first.line)}, which not all of "${readBy}" may read`]];
@@ -388,7 +412,42 @@ function readerDoubts(
 /** The sources of an object or a list, with those of the names of its members. */
 function wholeSources(labels: ArgumentLabels | undefined, path: string) {
   const { placed, isComplete } = labels?.sourcesUnder(path) ?? { placed: [], isComplete: false };
-  return { path, origins: placed, isProven: isComplete };
+  return { path, origins: placed, selectedBy: [], isProven: isComplete };
+}
+
+const NO_BRANCH: Branch = { origins: [], isProven: true, doubt: undefined };
+
+interface Branch {
+  readonly origins: readonly ArgumentOrigin[];
+  readonly isProven: boolean;
+  readonly doubt: string | undefined;
+}
+
+/** The results that have chosen that the call is made. */
+function branchOf({ labels, parts }: Judged): Branch {
+  const control = labels?.control();
+  // defence: unknown-branches-ask
+  if (control?.isComplete !== true)
+    return { origins: [], isProven: false, doubt: parts.untrusted.length > 0 ? UNKNOWN_BRANCH : undefined };
+  const first = control.placed.find(({ trust }) => trust === 'untrusted');
+  // defence: branches-on-untrusted-text-ask
+  const doubt = first && `the call is made because of ${first.tool}${atLine(first.line)}, which is untrusted`;
+  return { origins: control.placed.map(originOf), isProven: true, doubt };
+}
+
+function withoutBranches({ placed, isComplete }: LabelledSources): LabelledSources {
+  return { placed: placed.filter(({ way }) => way !== 'branch'), isComplete };
+}
+
+function originOf({ way: _way, ...origin }: LabelledSource): ArgumentOrigin {
+  return present(origin) as ArgumentOrigin;
+}
+
+function selections(sources: readonly LeafSources[]): Pick<Provenance, 'selectedBy'> {
+  const found = sources.filter(({ selectedBy }) => selectedBy.length > 0);
+  return found.length === 0
+    ? {}
+    : { selectedBy: Object.fromEntries(found.map(({ leaf, selectedBy }) => [leaf.path, selectedBy])) };
 }
 
 /** Whether the value at the path is no plain text or number. */

@@ -1,4 +1,4 @@
-import { everything, now } from './labels.js';
+import { branchOf, everything, now } from './labels.js';
 
 /** An activation of a function that ends later: an asynchronous function or a generator. */
 class Activation {
@@ -35,7 +35,8 @@ export function enter(a, n) {
   const l = ambientLabel(),
     ls = [];
   for (let i = 0; i < n || i < a.length; i++) ls[i] = l;
-  return { v: a, ls, t: l, pc: l };
+  // Nothing says in which branch native code was called.
+  return { v: a, ls, t: l, pc: branchOf(everything()) };
 }
 export const enterLater = (a, n) => new Activation(enter(a, n));
 export const split = (flat) => {

@@ -11,11 +11,9 @@ export default function startWithLabels(start) {
     const { tools, console, performance, sleep, text, setTimeout, setInterval } = globalThis;
     connectHost({ tools, console, performance, sleep, text, setTimeout, setInterval }, (name, flows, pc) => {
       if (now.isBroken) return;
-      const lists = [...flows].map(([path, label]) => [path, partsOf(label)]);
-      text('\n' + mark + JSON.stringify([name, lists, partsOf(pc)]));
+      const lists = [...flows].map(([path, label]) => [path, sourcesOf(label)]);
+      text('\n' + mark + JSON.stringify([name, lists, sourcesOf(pc)]));
     });
     return start(make(R));
   };
 }
-
-const partsOf = (label) => sourcesOf(label).map(({ call, part }) => [call, part]);

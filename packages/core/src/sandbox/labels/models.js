@@ -1,4 +1,4 @@
-import { join } from './labels.js';
+import { branchOf, join, now, selectedBy } from './labels.js';
 import {
   NO_MODEL,
   boundFunctions,
@@ -44,8 +44,8 @@ const model = (o, names, make) => {
 };
 export const arrayPrototype = Array.prototype;
 /** Calls a function of the script: with the values `v`, their labels `l`, and the label of `this`. */
-export const run = (cb, lcb, t, lt, v, l) =>
-  rewritten.has(cb) ? invoke(cb, lcb, t, lt, v, l, 0) : R.callSplit(cb, lcb, t, lt, v, l, 0);
+export const run = (cb, lcb, t, lt, v, l, pc = now.pc) =>
+  rewritten.has(cb) ? invoke(cb, lcb, t, lt, v, l, pc) : R.callSplit(cb, lcb, t, lt, v, l, pc);
 export const ok = (th, v) => Array.isArray(th) && !proxies.has(th) && typeof v[0] === 'function';
 model(
   arrayPrototype,
@@ -77,7 +77,7 @@ model(
       R.l = 0;
     } else if (k === 'filter') {
       kept.forEach((x, i) => setLabel(r, i, x));
-      smear(r, P);
+      smear(r, selectedBy(P));
       shape(r, join(lth, shapeLabel(th)));
       R.l = 0;
     } else if (k === 'flatMap') {
@@ -87,7 +87,7 @@ model(
       R.l = 0;
     } else if (k === 'forEach') R.l = 0;
     else if (k === 'find' || k === 'findLast')
-      R.l = join(r === undefined ? 0 : hit, join(P, join(lth, shapeLabel(th))));
+      R.l = join(r === undefined ? 0 : hit, selectedBy(join(P, join(lth, shapeLabel(th)))));
     else R.l = join(P, join(lth, shapeLabel(th)));
     return r;
   },
@@ -119,7 +119,7 @@ model(arrayPrototype, ['sort', 'toSorted'], (k) => (f, lf, th, lth, v, l) => {
         }
       : v[0];
   const [r] = guard(join(all, lth), () => Reflect.apply(f, th, cmp === undefined ? [] : [cmp]));
-  smear(r, join(P, join(all, v[0] ? 0 : deepLabel(th))));
+  smear(r, join(selectedBy(P), join(all, v[0] ? 0 : deepLabel(th))));
   if (k === 'toSorted') shape(r, join(lth, shapeLabel(th)));
   R.l = k === 'sort' ? lth : 0;
   return r;
@@ -239,7 +239,7 @@ models.set(Map.prototype.get, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Map)) return NO_MODEL;
   const m = records.get(th);
   const r = Reflect.apply(f, th, v);
-  R.l = join(join(lth, l[0]), m ? join(m.a, join(m.k && r === undefined ? m.k : 0, m.m?.get(v[0]))) : 0);
+  R.l = join(join(lth, selectedBy(l[0])), m ? join(m.a, join(m.k && r === undefined ? m.k : 0, m.m?.get(v[0]))) : 0);
   return r;
 });
 models.set(Map.prototype.set, (f, lf, th, lth, v, l) => {
@@ -416,8 +416,15 @@ models.set(Reflect.apply, (f, lf, th, lth, v, l, pc) =>
   ),
 );
 models.set(Function.prototype.bind, (f, lf, th, lth, v, l) => {
-  const b = trampoline((t, a, la) =>
-    R.call(th, lth, v[0], l[0], [...v.slice(1).flatMap((x, i) => [x, l[i + 1]]), ...a.flatMap((x, i) => [x, la(i)])]),
+  const b = trampoline((t, a, la, lt, pc) =>
+    R.call(
+      th,
+      lth,
+      v[0],
+      l[0],
+      [...v.slice(1).flatMap((x, i) => [x, l[i + 1]]), ...a.flatMap((x, i) => [x, la(i)])],
+      pc,
+    ),
   );
   const nb = Reflect.apply(f, th, v);
   for (const k of ['length', 'name']) Object.defineProperty(b, k, { value: nb[k], configurable: true });
@@ -438,20 +445,22 @@ models.set(Reflect.set, (f, lf, th, lth, v, l) => {
   return r;
 });
 // promises
-export const chained = (p, cb, lcb, info) =>
-  typeof cb !== 'function'
-    ? cb
-    : (v) => {
-        const lv = info.lv(v);
-        const r = run(cb, lcb, undefined, 0, [v], [lv]);
-        info.l = join(info.l, R.l);
-        if (isObject(r)) info.v.push(r);
-        return r;
-      };
+/** `info.isCatch`: the callback runs only after a failure, whose sources have then selected the branch. */
+export const chained = (p, cb, lcb, info) => {
+  if (typeof cb !== 'function') return cb;
+  const { pc } = now;
+  return (v) => {
+    const lv = info.lv(v);
+    const r = run(cb, lcb, undefined, 0, [v], [lv], info.isCatch ? join(pc, branchOf(lv)) : pc);
+    info.l = join(info.l, R.l);
+    if (isObject(r)) info.v.push(r);
+    return r;
+  };
+};
 models.set(Promise.prototype.then, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Promise)) return NO_MODEL;
   const a = { l: 0, v: [], lv: (x) => join(lth, settled(th, x)) };
-  const b = { ...a, l: 0, v: a.v, lv: (x) => join(lth, R.caught(x)) };
+  const b = { ...a, l: 0, v: a.v, lv: (x) => join(lth, R.caught(x)), isCatch: true };
   const r = Reflect.apply(f, th, [chained(th, v[0], l[0], a), chained(th, v[1], l[1], b)]);
   promises.set(r, {
     get: (x) =>
@@ -463,12 +472,13 @@ models.set(Promise.prototype.then, (f, lf, th, lth, v, l) => {
   R.l = 0;
   return r;
 });
-models.set(Promise.prototype.catch, (f, lf, th, lth, v, l) =>
-  th instanceof Promise ? R.call(Promise.prototype.then, 0, th, lth, [undefined, 0, v[0], l[0]]) : NO_MODEL,
+models.set(Promise.prototype.catch, (f, lf, th, lth, v, l, pc) =>
+  th instanceof Promise ? R.call(Promise.prototype.then, 0, th, lth, [undefined, 0, v[0], l[0]], pc) : NO_MODEL,
 );
 models.set(Promise.prototype.finally, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Promise)) return NO_MODEL;
-  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined, 0, [], []) : v[0]]);
+  const { pc } = now;
+  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined, 0, [], [], pc) : v[0]]);
   promises.set(r, { get: (x) => settled(th, x) });
   R.l = 0;
   return r;

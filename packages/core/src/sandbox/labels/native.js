@@ -1,4 +1,4 @@
-import { everything, join, now, table } from './labels.js';
+import { branchOf, everything, join, now, table } from './labels.js';
 import {
   deepLabel,
   fixed,
@@ -26,7 +26,7 @@ export function trampoline(run) {
     f(...a) {
       const fr = enter(a, 0);
       const t = this;
-      const v = run(t, a, (i) => fr.ls[i] || 0, fr.t);
+      const v = run(t, a, (i) => fr.ls[i] || 0, fr.t, fr.pc);
       return R.ret(v, R.l);
     },
   }.f;
@@ -34,13 +34,14 @@ export function trampoline(run) {
   return f;
 }
 export function resolverAsRewritten(res) {
-  const f = trampoline((t, a, la) =>
+  const f = trampoline((t, a, la, lt, pc) =>
     R.call(
       res,
       0,
       undefined,
       0,
       a.slice(0, 1).flatMap((x, i) => [x, la(i)]),
+      pc,
     ),
   );
   Object.defineProperty(f, 'name', { value: '' });
@@ -60,13 +61,14 @@ export const mutating = table(new Set()),
 export function asRewritten(g) {
   let f = trampolines.get(g);
   if (!f) {
-    f = trampoline((t, a, la, lt) =>
+    f = trampoline((t, a, la, lt, pc) =>
       R.call(
         g,
         0,
         t,
         lt,
         a.flatMap((x, i) => [x, la(i)]),
+        pc,
       ),
     );
     for (const k of ['length', 'name']) Object.defineProperty(f, k, { value: g[k], configurable: true });
@@ -121,7 +123,7 @@ function applied(f, th, v) {
   }
 }
 export function invoke(f, lf, th, lth, v, l, pc) {
-  now.pending = { v, l, t: lth || 0, pc: pc || lf ? join(pc, lf) : 0 };
+  now.pending = { v, l, t: lth || 0, pc: lf ? join(pc, branchOf(lf)) : pc || 0 };
   now.lastFrame = null;
   const sa = now.ambient,
     sw = now.watch;

@@ -1,4 +1,4 @@
-import { everything, join, now } from './labels.js';
+import { branchOf, everything, join, now, selectedBy } from './labels.js';
 import {
   NO_MODEL,
   boundFunctions,
@@ -47,12 +47,13 @@ import { natives, plainGetters } from './natives.js';
 export const R = {
   l: 0,
   il: 0,
-  itl: 0,
   r: undefined,
   th: undefined,
   lth: 0,
   acc: 0,
   H: { hole: true },
+  /** Stands before the label of how many values were spread. */
+  S: { spread: true },
   join,
   s: (v, l) => {
     R.l = l || 0;
@@ -68,9 +69,13 @@ export const R = {
   z1: (o) => o,
   t: (a, b, c) => c,
   sj: (v, l, c) => {
-    R.l = join(l, c);
+    R.l = c ? join(l, selectedBy(c)) : l || 0;
     return v;
   },
+  /** The label of a branch. */
+  br: branchOf,
+  /** The label of a branch of which nothing is known. */
+  anyBranch: () => branchOf(everything()),
   enter,
   enterLater,
   enterGen(a, n) {
@@ -212,7 +217,7 @@ export const R = {
       if (hasOwn(o, k)) {
         if ((typeof k === 'string' && k > ':') || !isView(o)) {
           const m = records.get(o);
-          let l = lo === lk ? lo || 0 : join(lo, lk);
+          let l = lk ? join(lo, selectedBy(lk)) : lo || 0;
           if (m !== undefined) {
             l = join(join(l, m.a), m.p[k]);
             if (m.k && k === 'length') l = join(l, m.k);
@@ -240,7 +245,7 @@ export const R = {
       lk = join(lk, deepLabel(k));
       k = typeof k === 'symbol' ? k : String(k);
     }
-    const base = join(lo, lk);
+    const base = join(lo, selectedBy(lk));
     if (proxies.has(o)) {
       const [v, l] = guard(join(base, deepLabel(o)), () => o[k]);
       R.l = l;
@@ -450,12 +455,22 @@ export const R = {
     return s;
   },
   arr(flat) {
-    const a = new Array(flat.length / 2);
+    const a = [];
+    let at = 0;
     for (let i = 0; i < flat.length; i += 2) {
-      if (flat[i] === R.H) continue;
-      a[i / 2] = flat[i];
-      if (flat[i + 1]) setLabel(a, i / 2, flat[i + 1]);
+      const v = flat[i],
+        l = flat[i + 1];
+      if (v === R.S) {
+        shape(a, l);
+        continue;
+      }
+      if (v !== R.H) {
+        a[at] = v;
+        if (l) setLabel(a, at, l);
+      }
+      at++;
     }
+    a.length = at;
     return a;
   },
   /** An object literal without computed names, and the labels of its members: name and label in turn. */
@@ -507,9 +522,10 @@ export const R = {
     R.l = 0;
     return r;
   },
+  /** The label of how many values there are in what a loop iterates over. */
+  its: (v, l) => join(l, !isObject(v) ? 0 : Array.isArray(v) ? shapeLabel(v) : deepLabel(v)),
   it(v, l) {
     const it = iterOf(v, l);
-    R.itl = l;
     return {
       [Symbol.iterator]: () => ({
         next: () => {
@@ -547,10 +563,10 @@ export const R = {
         },
       };
     }
-    const it = R.call(R.m(v, l, Symbol.asyncIterator, 0), 0, v, l, []),
+    const it = R.call(R.m(v, l, Symbol.asyncIterator, 0), 0, v, l, [], R.anyBranch()),
       g = generators.get(it);
-    const o = { next: () => R.call(R.m(it, l, 'next', 0), 0, it, l, []) };
-    if (it.return) o.return = (x) => R.call(R.m(it, l, 'return', 0), 0, it, l, []);
+    const o = { next: () => R.call(R.m(it, l, 'next', 0), 0, it, l, [], R.anyBranch()) };
+    if (it.return) o.return = (x) => R.call(R.m(it, l, 'return', 0), 0, it, l, [], R.anyBranch());
     return {
       lab: (x) => (g ? join(l, generatorLabel(g)) : join(l, everything('for await'))),
       o: { [Symbol.asyncIterator]: () => o },
@@ -563,6 +579,12 @@ export const R = {
       R.il = lab;
       yield k;
     }
+  },
+  /** The values of a spread element of an array, and how many they are. */
+  spreadIn(v, l) {
+    const out = R.spread(v, l);
+    out.push(R.S, R.its(v, l));
+    return out;
   },
   spread(v, l) {
     const out = [];
@@ -634,12 +656,23 @@ export const R = {
     return R.callSplit(f, lf, th, lth, v, l, pc);
   },
   callSplit(f, lf, th, lth, v, l, pc) {
+    if (pc === undefined) return R.callNative(f, lf, th, lth, v, l, pc);
+    const before = now.pc;
+    // Also the number of values selects how often a callback runs.
+    now.pc = join(pc, branchOf(join(lth, isObject(th) ? shapeLabel(th) : 0)));
+    try {
+      return R.callNative(f, lf, th, lth, v, l, pc);
+    } finally {
+      now.pc = before;
+    }
+  },
+  callNative(f, lf, th, lth, v, l, pc) {
     if (typeof f !== 'function') {
       R.l = 0;
       return f(...v);
     }
     const h = hostFunctions.get(f);
-    if (h !== undefined) return callHost(f, h, v, l, join(pc, lf));
+    if (h !== undefined) return callHost(f, h, v, l, join(pc, branchOf(lf)));
     const res = resolvers.get(f);
     if (res) {
       res.l = join(res.l, join(l[0], lf));

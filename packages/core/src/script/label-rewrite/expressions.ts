@@ -50,7 +50,7 @@ export abstract class Expressions extends Patterns {
       case 'TaggedTemplateExpression':
         return this.#taggedTemplate(node);
       case 'ArrayExpression':
-        return [`$.arr([${node.elements.map((element) => this.#element(element)).join()}])`, NONE];
+        return [`$.arr([${node.elements.map((element) => this.#element(element, 'spreadIn')).join()}])`, NONE];
       case 'ObjectExpression':
         return this.#object(node);
       case 'UnaryExpression':
@@ -152,11 +152,11 @@ export abstract class Expressions extends Patterns {
     return [`$.call(${code},${label},undefined,0,${given}${this.branch})`, LAST];
   }
 
-  #element(element: Node | null): string {
+  #element(element: Node | null, spread = 'spread'): string {
     if (element === null) return '$.H,0';
     const isSpread = element.type === 'SpreadElement';
     const [code, label] = this.expression(isSpread ? element.argument : element);
-    return isSpread ? `...$.spread(${code},${label})` : `${code},${label}`;
+    return isSpread ? `...$.${spread}(${code},${label})` : `${code},${label}`;
   }
 
   #arguments(list: readonly Node[]): string {

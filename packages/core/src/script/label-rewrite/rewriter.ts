@@ -124,7 +124,7 @@ export class Rewriter extends Expressions {
   #initializer(write: () => string): string {
     const context: FunctionContext = newContext();
     const code = this.inFunction(context, write);
-    return `const $th=0;${this.input.control ? 'let $pc=0;' : ''}${this.declareTemporaries(context)}${code}`;
+    return `const $th=0;${this.input.control ? 'let $pc=$.anyBranch();' : ''}${this.declareTemporaries(context)}${code}`;
   }
 
   #blockNames(statements: readonly Node[]): Names {
@@ -244,7 +244,7 @@ export class Rewriter extends Expressions {
     if (!this.input.control) return write(([code]) => code);
     const before = this.temporary();
     const test = this.temporary();
-    const text = write(([code, label]) => `$.t(${test}=${code},$pc=$.join($pc,${label}),${test})`);
+    const text = write(([code, label]) => `$.t(${test}=${code},$pc=$.join($pc,$.br(${label})),${test})`);
     const raised = [...assignedNames(node)]
       .filter((name) => this.hasShadow(name) && !own.has(name))
       .map((name) => `try{${shadow(name)}=$.join(${shadow(name)},$pc)}catch{}`);
@@ -290,7 +290,7 @@ export class Rewriter extends Expressions {
   }
 
   #forEach(node: Loop): string {
-    const [code, label] = this.expression(node.right);
+    const [code, label] = this.#iterated(this.expression(node.right));
     const number = this.next();
     const [value, own] = [`$v${number}`, `$w${number}`];
     const isAwait = node.type === 'ForOfStatement' && node.await;
@@ -307,12 +307,19 @@ export class Rewriter extends Expressions {
         () => {
           const bound = this.#loopTarget(left, [value, own]);
           const taken = iterator === undefined ? '$.il' : `${iterator}.lab(${value})`;
-          const raised = this.input.control ? '$pc=$.join($pc,$.itl);' : '';
-          return `${head}{const ${own}=${taken};${raised}${bound}${this.#body(node.body)}}`;
+          return `${head}{const ${own}=${taken};${bound}${this.#body(node.body)}}`;
         },
         names,
       ),
     );
+  }
+
+  /** What a loop iterates over selects how often its body runs. */
+  #iterated([code, label]: Coded): Coded {
+    if (!this.input.control) return [code, label];
+    const [value, own] = [this.temporary(), this.temporary()];
+    const raised = `$pc=$.join($pc,$.br($.its(${value},${own})))`;
+    return [`(${value}=${code},${own}=${label},${raised},${value})`, own];
   }
 
   #loopTarget(left: Loop['left'], value: Coded): string {
@@ -330,7 +337,7 @@ export class Rewriter extends Expressions {
       const error = `$e${this.next()}`;
       const names: Names = new Map(patternNames(handler.param).map((name) => [name, 'labelled']));
       code += this.within(names, () => {
-        const raised = this.input.control ? `$pc=$.join($pc,${error}l);` : '';
+        const raised = this.input.control ? `$pc=$.join($pc,$.br(${error}l));` : '';
         const bound = handler.param === null ? '' : this.declare('let', handler.param, [error, `${error}l`]);
         return `catch(${error}){const ${error}l=$.caught(${error});${raised}${bound}${this.#block(handler.body.body)}}`;
       });
