@@ -246,10 +246,11 @@ const rotated = (text: string) =>
     .replaceAll(/[a-z]/gu, (c) => String.fromCodePoint(97 + ((c.codePointAt(0)! - 96) % 26)))
     .replaceAll(/[A-Z]/gu, (c) => String.fromCodePoint(65 + ((c.codePointAt(0)! - 64) % 26)));
 
+/** The value with other contents and other lengths. */
 function changed(value: unknown): unknown {
-  if (typeof value === 'string') return rotated(value);
+  if (typeof value === 'string') return `${rotated(value)}q`;
   if (typeof value === 'number') return value + 1;
-  if (Array.isArray(value)) return value.map(changed);
+  if (Array.isArray(value)) return [...value, value.at(-1)].map(changed);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, changed(member)]));
 }
