@@ -131,7 +131,7 @@ async function openCopy(
   { compiled, cell }: ScriptRun,
   followed: FollowedScript,
 ): Promise<LabelledCopy | undefined> {
-  if (cell !== undefined || compiled.linked.length > 0) return undefined;
+  if (cell !== undefined) return undefined;
   const { principal } = followed.job;
   const rewritten = await compiler.rewriteForLabels(compiled.javascript, {
     control: tools.some(({ flow }) => flow?.control === true),

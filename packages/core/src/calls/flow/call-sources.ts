@@ -283,7 +283,7 @@ export class CallSources {
   ): LeafSources {
     const isOwn = known.some((members) => isMember(members, leaf));
     const contents = placed.filter(({ way }) => way === 'content');
-    const literal = contents.length === 0 || isOwn ? this.#literalLabel(leaf, true) : this.#userLabel(leaf);
+    const literal = contents.length === 0 || isOwn ? this.#unlabelledLiteral(leaf, isOwn) : this.#userLabel(leaf);
     const others = placed.filter(
       ({ way, call, from }) =>
         way !== 'content' && !contents.some((source) => source.call === call && source.from === from),
@@ -312,6 +312,13 @@ export class CallSources {
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // A script that was written after reading may join trusted results and texts of its own into any value.
     return this.#startsWithUntrusted && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
+  }
+
+  /** The author of a value that no result has reached: it is written in the script, or in a saved script. */
+  #unlabelledLiteral(leaf: Leaf, isOwn: boolean): LiteralLabel | undefined {
+    const hasSaved = (this.#settings.script?.linked.length ?? 0) > 0;
+    const found = this.#literalLabel(leaf, isOwn || !hasSaved);
+    return found ?? (this.#startsWithUntrusted ? undefined : 'model');
   }
 
   #userLabel({ value }: Pick<Leaf, 'value'>): LiteralLabel | undefined {
