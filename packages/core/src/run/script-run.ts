@@ -20,6 +20,7 @@ import { createFacade, type FacadeServices } from '../calls/facade/index.js';
 import { CallSources, type FlowScript } from '../calls/flow/call-sources.js';
 import type { FollowedScript } from '../calls/flow/followed-script.js';
 import { LabelledCopy } from '../calls/flow/labelled-copy.js';
+import { withoutCell } from '../script/compile/wrapper.js';
 import { labelledScript } from '../script/label-rewrite/labelled-script.js';
 import { present } from '../protocol/json.js';
 import type { RunContext } from '../protocol/run-context.js';
@@ -122,8 +123,9 @@ export function callSources(
 }
 
 /**
- * Starts a copy of the script. Undefined: the script uses variables of earlier scripts, runs saved scripts, or has syntax
- * that cannot be rewritten.
+ * Starts a copy of the script. Undefined: the script has syntax that cannot be rewritten, or is a script of a program
+ * that runs saved scripts. The copy of a script of a program has no variables of earlier scripts, so that it knows nothing
+ * from where the script uses one.
  */
 async function openCopy(
   { registry, tools, copies, compiler }: HarnessServices,
@@ -131,9 +133,10 @@ async function openCopy(
   { compiled, cell }: ScriptRun,
   followed: FollowedScript,
 ): Promise<LabelledCopy | undefined> {
-  if (cell !== undefined) return undefined;
   const { principal } = followed.job;
-  const rewritten = await compiler.rewriteForLabels(compiled.javascript, {
+  const javascript = cell === undefined ? compiled.javascript : withoutCell(compiled.javascript);
+  if (javascript === undefined) return undefined;
+  const rewritten = await compiler.rewriteForLabels(javascript, {
     control: tools.some(({ flow }) => flow?.control === true),
     principal,
     queueWaitMs: limits.queueWaitMs,

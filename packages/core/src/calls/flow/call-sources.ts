@@ -311,14 +311,14 @@ export class CallSources {
     if (first !== undefined) return `${WAYS[first.way]} ${first.tool}${atLine(first.line)}, which is untrusted`;
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // A script that was written after reading may join trusted results and texts of its own into any value.
-    return this.#startsWithUntrusted && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
+    return this.#wasWrittenAfter && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
   }
 
   /** The author of a value that no result has reached: it is written in the script, or in a saved script. */
   #unlabelledLiteral(leaf: Leaf, isOwn: boolean): LiteralLabel | undefined {
     const hasSaved = (this.#settings.script?.linked.length ?? 0) > 0;
     const found = this.#literalLabel(leaf, isOwn || !hasSaved);
-    return found ?? (this.#startsWithUntrusted ? undefined : 'model');
+    return found ?? (this.#wasWrittenAfter ? undefined : 'model');
   }
 
   #userLabel({ value }: Pick<Leaf, 'value'>): LiteralLabel | undefined {
@@ -348,9 +348,13 @@ export class CallSources {
 
   /** Whether untrusted text may be in the script before its first call. */
   get #startsWithUntrusted(): boolean {
+    return this.#settings.origin?.holdsUntrusted === true || this.#wasWrittenAfter;
+  }
+
+  /** Whether the script, or a saved script that it runs, was written after untrusted text had been read. */
+  get #wasWrittenAfter(): boolean {
     const { origin, script } = this.#settings;
-    const isSaved = script?.linked.some(({ untrusted }) => untrusted === true);
-    return origin?.hasReadUntrusted === true || origin?.holdsUntrusted === true || isSaved === true;
+    return origin?.hasReadUntrusted === true || script?.linked.some(({ untrusted }) => untrusted === true) === true;
   }
 
   #literalLabel({ value }: Leaf, isProven: boolean): LiteralLabel | undefined {

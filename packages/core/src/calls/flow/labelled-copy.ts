@@ -64,7 +64,15 @@ export class LabelledCopy implements TapeFollower {
     const { job, script, runtime, tape } = settings;
     const { javascript, sha256 } = script;
     this.#run = runtime.run(
-      { ...job, javascript, sha256, positions: undefined, wallMs: WALL_MS, limits: copyLimits(job.limits) },
+      {
+        ...job,
+        javascript,
+        sha256,
+        positions: undefined,
+        cell: undefined,
+        wallMs: WALL_MS,
+        limits: copyLimits(job.limits),
+      },
       { onStart: () => {}, onSegment: (segment) => this.#onSegment(segment) },
     );
     tape.follow(this);
