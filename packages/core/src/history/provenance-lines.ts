@@ -39,9 +39,11 @@ export function provenanceLines({
     const parts = [source, selectors.length > 0 ? `selected by ${originTexts(selectors)}` : ''].filter(Boolean);
     return { path, source: parts.join(', ') || 'of unknown source', isDoubtful: Object.hasOwn(reasons, path) };
   });
-  if (control.length === 0) return lines;
-  const isDoubtful = control.some(({ trust }) => trust === 'untrusted');
-  return [...lines, { path: 'made only if', source: originTexts(control), isDoubtful }];
+  const ofCall = reasons[''];
+  if (control.length > 0)
+    lines.push({ path: 'made only if', source: originTexts(control), isDoubtful: ofCall !== undefined });
+  else if (ofCall !== undefined) lines.push({ path: 'the call', source: ofCall, isDoubtful: true });
+  return lines;
 }
 
 function originTexts(origins: readonly ArgumentOrigin[]): string {

@@ -204,11 +204,12 @@ export class CallSources {
     const known = this.#literalsOf(call);
     const labels = this.#labelsOf(call, earlier);
     const hasBranches = this.#settings.tool(call.tool)?.flow?.control === true;
+    const ofCall = hasBranches ? labels?.control().placed : undefined;
     const sources = leaves.map((leaf) => {
       const labelled = labels?.sourcesOf(leaf);
       return labelled === undefined
         ? this.#sourcesOf(leaf, known, parts)
-        : this.#labelledSources(leaf, hasBranches ? labelled : withoutBranches(labelled), parts, known);
+        : this.#labelledSources(leaf, withoutBranches(labelled, ofCall), parts, known);
     });
     return { sources, isComplete, parts, labels };
   }
@@ -446,8 +447,14 @@ function branchOf({ labels, parts }: Judged): Branch {
   return { origins: control.placed.map(originOf), isProven: true, doubt };
 }
 
-function withoutBranches({ placed, isComplete }: LabelledSources): LabelledSources {
-  return { placed: placed.filter(({ way }) => way !== 'branch'), isComplete };
+/** The sources of a value without those of branches. `ofCall`: keeps the branches in which the call itself is not made. */
+function withoutBranches(
+  { placed, isComplete }: LabelledSources,
+  ofCall: readonly LabelledSource[] | undefined,
+): LabelledSources {
+  const isOther = ({ call, from }: LabelledSource) =>
+    ofCall?.every((source) => source.call !== call || source.from !== from) === true;
+  return { placed: placed.filter((source) => source.way !== 'branch' || isOther(source)), isComplete };
 }
 
 function originOf({ way: _way, ...origin }: LabelledSource): ArgumentOrigin {
