@@ -26,8 +26,7 @@ export interface ToolFlow {
    */
   readonly trusted?: readonly string[] | undefined;
   /**
-   * The path of a text that others receive. What comes from a part with `readers` must not reach others without a
-   * question.
+   * The path of a text that others receive. The text of a part with `readers` must not reach others without a question.
    */
   readonly readersOf?: string | undefined;
   /** The path of the names of those who receive the text. */

@@ -43,8 +43,8 @@ export function openCell(javascript: string, tools: string): { before: string; a
 }
 
 /**
- * A script of a program as `wrap` makes it, without the variables of earlier scripts: it fails where it uses one.
- * Undefined: other functions stand around the script.
+ * A script of a program as `wrap` makes it. It has no variables of earlier scripts, and fails if it uses one. Undefined:
+ * other functions stand around the script.
  */
 export function withoutCell(javascript: string): string | undefined {
   const start = javascript.indexOf(CELL_HEAD);

@@ -314,7 +314,7 @@ export class Rewriter extends Expressions {
     );
   }
 
-  /** What a loop iterates over selects how often its body runs. */
+  /** The values of a loop select, by their number, how often its body runs. */
   #iterated([code, label]: Coded): Coded {
     if (!this.input.control) return [code, label];
     const [value, own] = [this.temporary(), this.temporary()];
