@@ -201,7 +201,9 @@ describe('architecture', () => {
   it('the agent receives its harness and its provider: it imports only their types', () => {
     const files = typescriptFiles(join(core, 'agent'));
     expect(files.length).toBeGreaterThan(5);
-    expect(files.flatMap((file) => valueImports(file)).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
+    expect(
+      files.flatMap((file) => valueImports(file)).filter((specifier) => /harness|providers/u.test(specifier)),
+    ).toEqual([]);
   });
 
   it.each(['core', 'isolated-vm', 'tools', 'cli', 'mcp', 'service', 'server', 'client', 'web'])(

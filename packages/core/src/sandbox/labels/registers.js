@@ -698,6 +698,38 @@ export const R = {
     }
     return native(f, lf, th, lth, v, l);
   },
+  /** A new collection with the entries of `v[0]`. */
+  collection(F, lF, v, l, pc) {
+    if (v[0] == null) {
+      R.l = 0;
+      return new F(...v);
+    }
+    const c = new F();
+    const it = iterOf(v[0], l[0]);
+    for (;;) {
+      const r = it.step();
+      if (r.done) break;
+      const le = R.l;
+      if (F === Set || F === WeakSet) {
+        c.add(r.value);
+        if (F === Set) addKey(c, r.value, le);
+      } else if (F === WeakMap) {
+        const k = R.get(r.value, le, 0, 0),
+          lk = R.l,
+          x = R.get(r.value, le, 1, 0);
+        R.call(c.set, 0, c, 0, [k, lk, x, R.l], pc);
+      } else {
+        const k = R.get(r.value, le, 0, 0),
+          lk = R.l,
+          x = R.get(r.value, le, 1, 0),
+          lx = R.l;
+        c.set(k, x);
+        setEntry(c, k, lk, x, lx);
+      }
+    }
+    R.l = lF || 0;
+    return c;
+  },
   new(F, lF, flat, pc) {
     const [v, l] = split(flat);
     if (rewritten.has(F)) {
@@ -741,37 +773,7 @@ export const R = {
       R.l = 0;
       return p;
     }
-    if (F === Map || F === Set || F === WeakMap || F === WeakSet) {
-      if (v[0] == null) {
-        R.l = 0;
-        return new F(...v);
-      }
-      const c = new F();
-      const it = iterOf(v[0], l[0]);
-      for (;;) {
-        const r = it.step();
-        if (r.done) break;
-        const le = R.l;
-        if (F === Set || F === WeakSet) {
-          c.add(r.value);
-          if (F === Set) addKey(c, r.value, le);
-        } else if (F === WeakMap) {
-          const k = R.get(r.value, le, 0, 0),
-            lk = R.l,
-            x = R.get(r.value, le, 1, 0);
-          R.call(c.set, 0, c, 0, [k, lk, x, R.l], pc);
-        } else {
-          const k = R.get(r.value, le, 0, 0),
-            lk = R.l,
-            x = R.get(r.value, le, 1, 0),
-            lx = R.l;
-          c.set(k, x);
-          setEntry(c, k, lk, x, lx);
-        }
-      }
-      R.l = lF || 0;
-      return c;
-    }
+    if (F === Map || F === Set || F === WeakMap || F === WeakSet) return R.collection(F, lF, v, l, pc);
     if (F === Proxy) {
       const p = new Proxy(...v);
       proxies.set(p, v[0]);

@@ -1,14 +1,5 @@
 import { join, now, source, table } from './labels.js';
-import {
-  deepLabel,
-  hasOwn,
-  isObject,
-  promises,
-  proxies,
-  setLabel,
-  shape,
-  shapeLabel,
-} from './records.js';
+import { deepLabel, hasOwn, isObject, promises, proxies, setLabel, shape, shapeLabel } from './records.js';
 import { R } from './registers.js';
 import { guard, noteOtherThrown, noteThrown } from './native.js';
 
