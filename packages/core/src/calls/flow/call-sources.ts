@@ -16,7 +16,7 @@ import { argumentSources, type EarlierCall } from '../../text/argument-sources.j
 import { writtenNames } from '../../text/identifier-name.js';
 import { callIdIndex } from '../facade/call-ids.js';
 import { ArgumentLabels, type LabelledSource, type LabelledSources } from './argument-labels.js';
-import { isGuarded, leavesOf, type Leaf } from './call-leaves.js';
+import { isGuarded, argumentLeaves, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
 import { commonReaders, mayReach } from './readers.js';
@@ -116,7 +116,7 @@ export class CallSources {
     const known = this.#literalsOf(call);
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
-    const { leaves } = leavesOf(call.input);
+    const { leaves } = argumentLeaves(call.input);
     if (control !== true && !leaves.some(isOpen) && !(hasReaders && isDivided(leaves, readersOf))) return undefined;
     this.#opening ??= this.#open(openCopy);
     return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
@@ -200,7 +200,7 @@ export class CallSources {
 
   #judge(call: JudgedCall, earlier: readonly Operation[]): Judged {
     const parts = this.#partsOf(earlier);
-    const { leaves, isComplete } = leavesOf(call.input);
+    const { leaves, isComplete } = argumentLeaves(call.input);
     const known = this.#literalsOf(call);
     const labels = this.#labelsOf(call, earlier);
     const hasBranches = this.#settings.tool(call.tool)?.flow?.control === true;
@@ -231,7 +231,7 @@ export class CallSources {
       text: () => (text ??= untrusted.map(({ value }) => readableText(value)).join('\n')),
       trustedValues: () =>
         (values ??= new Set(
-          trusted.flatMap((part) => leavesOf(part.value as JsonValue).leaves.map(({ value }) => value)),
+          trusted.flatMap((part) => argumentLeaves(part.value as JsonValue).leaves.map(({ value }) => value)),
         )),
     };
   }
@@ -248,8 +248,8 @@ export class CallSources {
 
   #sourcesOf(leaf: Leaf, known: readonly LiteralMembers[], parts: EarlierParts): LeafSources {
     const isProven = this.#settings.script === undefined || known.some((members) => isMember(members, leaf));
-    const untrusted = isProven ? [] : originsOf(leaf, parts.untrusted);
-    const trusted = isProven ? [] : originsOf(leaf, parts.trusted);
+    const untrusted = isProven ? [] : containingParts(leaf, parts.untrusted);
+    const trusted = isProven ? [] : containingParts(leaf, parts.trusted);
     const origins = [...untrusted, ...trusted].map(
       ({ tool, call, line, from, trust, readers }) =>
         present({ tool, call, line, from, trust, readers }) as ArgumentOrigin,
@@ -480,7 +480,7 @@ function atLine(line: number | undefined): string {
 type FoundPart = PlacedPart & { readonly isWhole: boolean };
 
 /** The parts whose texts contain the value, or lines or words of it. */
-function originsOf({ value }: Leaf, parts: readonly PlacedPart[]): readonly FoundPart[] {
+function containingParts({ value }: Leaf, parts: readonly PlacedPart[]): readonly FoundPart[] {
   if (parts.length === 0) return [];
   const { sources, isComplete } = argumentSources({ input: value }, parts);
   const found = sources.map(({ call, isWhole }) => ({ ...parts[call - 1]!, isWhole }));

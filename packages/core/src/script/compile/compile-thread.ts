@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { FairQueue, type Turn } from '../../protocol/fair-queue.js';
+import { FairQueue, type QueueTurn } from '../../protocol/fair-queue.js';
 import type { AnswerTo, ThreadMessage, ThreadRequest } from './compile-messages.js';
 
 /**
@@ -32,7 +32,7 @@ export class CompileThread {
   /** Never rejects. The time in which the thread starts does not count as a wait. */
   run<Request extends ThreadRequest>(
     request: Request,
-    { principal, waitMs }: Turn,
+    { principal, waitMs }: QueueTurn,
   ): Promise<ThreadResult<AnswerTo<Request>>> {
     return new Promise((settle) => {
       const resolve = settle as Job['resolve'];
