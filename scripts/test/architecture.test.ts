@@ -111,27 +111,29 @@ function repeatedExports(files: readonly string[]): string[] {
   return [...places].flatMap(([name, at]) => (at.size === 1 ? [] : [`${name}: ${[...at].join(', ')}`]));
 }
 
-/** The files that a file loads when it runs: type-only imports do not count. */
-function valueImports(file: string): string[] {
-  const { module } = parseSync(file, readFileSync(file, 'utf8'), { lang: 'ts', sourceType: 'module' });
+/** The files that a file loads when it runs: type-only imports do not count. `isLazy`: also those that it loads later. */
+function valueImports(file: string, isLazy = false): string[] {
+  const source = readFileSync(file, 'utf8');
+  const { module } = parseSync(file, source, { lang: 'ts', sourceType: 'module' });
+  const later = isLazy ? module.dynamicImports.map(({ moduleRequest }) => moduleRequest) : [];
   const imported = module.staticImports
     .filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType))
     .map(({ moduleRequest }) => moduleRequest.value);
   const exported = module.staticExports.flatMap(({ entries }) =>
     entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])),
   );
-  return [...imported, ...exported];
+  return [...imported, ...exported, ...later.map(({ start, end }) => source.slice(start + 1, end - 1))];
 }
 
 /** Everything that is loaded with a file. */
-function reachedFrom(entry: string): { files: number; packages: string[] } {
+function reachedFrom(entry: string, isLazy = false): { files: number; packages: string[] } {
   const reached = new Set<string>();
   const packages = new Set<string>();
   const open = [entry];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (reached.has(file)) continue;
     reached.add(file);
-    for (const specifier of valueImports(file)) {
+    for (const specifier of valueImports(file, isLazy)) {
       if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
       else packages.add(specifier);
     }
@@ -219,7 +221,9 @@ describe('architecture', () => {
   it('the agent receives its harness and its provider: it imports only their types', () => {
     const files = typescriptFiles(join(core, 'agent'));
     expect(files.length).toBeGreaterThan(5);
-    expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
+    expect(
+      files.flatMap((file) => valueImports(file)).filter((specifier) => /harness|providers/u.test(specifier)),
+    ).toEqual([]);
   });
 
   it.each(['core', 'isolated-vm', 'tools', 'cli', 'mcp', 'service', 'server', 'client', 'web'])(
@@ -261,6 +265,13 @@ describe('architecture', () => {
     const { files, packages } = reachedFrom(join(core, entry));
     expect(files).toBeGreaterThan(least);
     expect(packages.filter((name) => name === 'zod' || name.startsWith('@toolscript/'))).toEqual([]);
+  });
+
+  it('the program’s thread parses no script, neither to compile it nor to follow its labels', () => {
+    const { files, packages } = reachedFrom(join(core, 'index.ts'), true);
+    expect(files).toBeGreaterThan(reachedFrom(join(core, 'index.ts')).files);
+    expect(packages.filter((name) => name.startsWith('oxc-'))).toEqual([]);
+    expect(reachedFrom(join(core, 'script/compile/compile-worker.ts')).packages).toContain('oxc-parser');
   });
 
   it('a page can load the stream: it loads no package and no module of Node', () => {

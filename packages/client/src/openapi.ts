@@ -814,6 +814,7 @@ export interface components {
                         call: number;
                         from?: string | undefined;
                         line?: number | undefined;
+                        readonly readers?: string[];
                         tool: string;
                         /** @enum {string} */
                         trust: "trusted" | "untrusted";
@@ -821,6 +822,17 @@ export interface components {
                         [key: string]: unknown;
                     })[];
                 };
+                readonly control?: ({
+                    call: number;
+                    from?: string | undefined;
+                    line?: number | undefined;
+                    readonly readers?: string[];
+                    tool: string;
+                    /** @enum {string} */
+                    trust: "trusted" | "untrusted";
+                } & {
+                    [key: string]: unknown;
+                })[];
                 readonly guarded: string[];
                 literals: {
                     [key: string]: "user" | "model" | "tainted-model";
@@ -828,6 +840,19 @@ export interface components {
                 reasons: {
                     [key: string]: string;
                 };
+                selectedBy?: {
+                    [key: string]: ({
+                        call: number;
+                        from?: string | undefined;
+                        line?: number | undefined;
+                        readonly readers?: string[];
+                        tool: string;
+                        /** @enum {string} */
+                        trust: "trusted" | "untrusted";
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } | undefined;
                 /** @enum {string} */
                 status: "proven" | "unknown";
             } & {
@@ -1179,6 +1204,7 @@ export interface components {
                             call: number;
                             from?: string | undefined;
                             line?: number | undefined;
+                            readonly readers?: string[];
                             tool: string;
                             /** @enum {string} */
                             trust: "trusted" | "untrusted";
@@ -1186,6 +1212,17 @@ export interface components {
                             [key: string]: unknown;
                         })[];
                     };
+                    readonly control?: ({
+                        call: number;
+                        from?: string | undefined;
+                        line?: number | undefined;
+                        readonly readers?: string[];
+                        tool: string;
+                        /** @enum {string} */
+                        trust: "trusted" | "untrusted";
+                    } & {
+                        [key: string]: unknown;
+                    })[];
                     readonly guarded: string[];
                     literals: {
                         [key: string]: "user" | "model" | "tainted-model";
@@ -1193,6 +1230,19 @@ export interface components {
                     reasons: {
                         [key: string]: string;
                     };
+                    selectedBy?: {
+                        [key: string]: ({
+                            call: number;
+                            from?: string | undefined;
+                            line?: number | undefined;
+                            readonly readers?: string[];
+                            tool: string;
+                            /** @enum {string} */
+                            trust: "trusted" | "untrusted";
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                    } | undefined;
                     /** @enum {string} */
                     status: "proven" | "unknown";
                 } & {
@@ -1776,6 +1826,7 @@ export interface components {
                                 call: number;
                                 from?: string | undefined;
                                 line?: number | undefined;
+                                readonly readers?: string[];
                                 tool: string;
                                 /** @enum {string} */
                                 trust: "trusted" | "untrusted";
@@ -1783,6 +1834,17 @@ export interface components {
                                 [key: string]: unknown;
                             })[];
                         };
+                        readonly control?: ({
+                            call: number;
+                            from?: string | undefined;
+                            line?: number | undefined;
+                            readonly readers?: string[];
+                            tool: string;
+                            /** @enum {string} */
+                            trust: "trusted" | "untrusted";
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                         readonly guarded: string[];
                         literals: {
                             [key: string]: "user" | "model" | "tainted-model";
@@ -1790,6 +1852,19 @@ export interface components {
                         reasons: {
                             [key: string]: string;
                         };
+                        selectedBy?: {
+                            [key: string]: ({
+                                call: number;
+                                from?: string | undefined;
+                                line?: number | undefined;
+                                readonly readers?: string[];
+                                tool: string;
+                                /** @enum {string} */
+                                trust: "trusted" | "untrusted";
+                            } & {
+                                [key: string]: unknown;
+                            })[];
+                        } | undefined;
                         /** @enum {string} */
                         status: "proven" | "unknown";
                     } & {

@@ -1,17 +1,12 @@
-// Writes the sandbox's engine and images, and the runtime of labels, beside the compiled code. Run after `tsc -b`.
-import { writeFile } from 'node:fs/promises';
+// Writes the sandbox's engine and images beside the compiled code. Run after `tsc -b`.
 import { buildSandbox } from '../dist/sandbox/image-build/build-image.js';
 import { bundleGuest } from './bundle-guest.mjs';
 
 const header = await buildSandbox({
   guest: await bundleGuest(),
+  labels: await bundleGuest({ entry: '../labels/main.js' }),
   engine: new URL('../engine/', import.meta.url),
   out: new URL('../dist/sandbox/artefacts/', import.meta.url),
 });
 const kib = header.runs.reduce((sum, [start, end]) => sum + end - start, 0) / 1024;
 console.log(`sandbox image: ${kib} KiB, engine ${header.engine.slice(0, 12)}`);
-
-// Scripts do not have it: it runs with the rewritten copy of a script, and is part of that copy's text.
-const labels = await bundleGuest({ entry: '../labels/main.js' });
-await writeFile(new URL('../dist/sandbox/artefacts/labels.js', import.meta.url), labels);
-console.log(`runtime of labels: ${(labels.length / 1024).toFixed(0)} KiB`);

@@ -53,6 +53,7 @@ function runtimeShare(shared: QuickJsPool): SandboxRuntime {
 function shareOfCompiler(shared: Compiler): Compiler {
   return {
     compile: (source, options) => shared.compile(source, options),
+    rewriteForLabels: (javascript, options) => shared.rewriteForLabels(javascript, options),
     warm: () => shared.warm(),
     stats: () => shared.stats(),
     close: async () => {},

@@ -160,7 +160,7 @@ class LabelledCopies {
   #pool: QuickJsPool | undefined;
 
   get runtime(): SandboxRuntime {
-    this.#pool ??= new QuickJsPool({ size: 1, maxWaiting: MAX_WAITING_COPIES });
+    this.#pool ??= new QuickJsPool({ size: 1, maxWaiting: MAX_WAITING_COPIES, image: 'labels' });
     return this.#pool;
   }
 

@@ -12,19 +12,31 @@ export interface ResultLabel {
   readonly path: string;
   /** The author or the place of the part, as users read it: `example.com`. */
   readonly from?: string | undefined;
-  /** Who may read the part. Declared, and not yet enforced. */
+  /** The names of those who may read the part, as `readBy` of other tools has them. Default: everybody. */
   readonly readers?: readonly string[] | undefined;
   /** Default `untrusted`. */
   readonly trust?: Trust | undefined;
 }
 
-/** The arguments of a tool that untrusted text must not choose without a question. */
+/** The arguments of a tool about whose sources a user is asked. */
 export interface ToolFlow {
-  /** The paths of the destinations: recipient, URL, path, command. Never the texts that are sent. */
+  /**
+   * The paths of the destinations: recipient, URL, path, command. Never the texts that are sent. Untrusted text must not
+   * choose them without a question.
+   */
   readonly trusted?: readonly string[] | undefined;
-  /** The path of the text that readers receive, and the path of its readers. Declared, and not yet enforced. */
+  /**
+   * The path of a text that others receive. The text of a part with `readers` must not reach others without a question.
+   */
   readonly readersOf?: string | undefined;
+  /** The path of the names of those who receive the text. */
   readonly readBy?: string | undefined;
+  /**
+   * Whether branches count too: a user is also asked if untrusted text has chosen that the call is made, or the branch in
+   * which a destination was chosen. Scripts of the harness are then followed more closely, which takes longer. Default
+   * false.
+   */
+  readonly control?: boolean | undefined;
 }
 
 /** The facts of a conversation on which the labels of a script's literals depend. */
@@ -46,6 +58,8 @@ const ArgumentOriginSchema = z.looseObject({
   /** The author or the place of the text, as the tool names it. */
   from: z.string().optional(),
   trust: z.enum(['trusted', 'untrusted']),
+  /** The names of those who may read the text; absent: everybody. */
+  readers: z.array(z.string()).readonly().optional(),
 });
 export type ArgumentOrigin = KnownMembers<z.infer<typeof ArgumentOriginSchema>>;
 
@@ -64,6 +78,10 @@ export const ProvenanceSchema = z.looseObject({
    * contain the value, which is no proof.
    */
   arguments: z.record(z.string(), z.array(ArgumentOriginSchema).readonly()),
+  /** For each path, the earlier calls whose results have selected the value among others, as the test of `find` does. */
+  selectedBy: z.record(z.string(), z.array(ArgumentOriginSchema).readonly()).optional(),
+  /** The earlier calls whose results have chosen that the call is made. Only for tools whose `flow` has `control`. */
+  control: z.array(ArgumentOriginSchema).readonly().optional(),
   /** The paths of the values that the script's text or the user's texts contain, and their authors. */
   literals: z.record(z.string(), LiteralLabelSchema),
   /**

@@ -12,6 +12,8 @@ import { createFacade, type FacadeServices } from '../calls/facade/index.js';
 import { CallSources, type FlowScript } from '../calls/flow/call-sources.js';
 import type { FollowedScript } from '../calls/flow/followed-script.js';
 import { LabelledCopy } from '../calls/flow/labelled-copy.js';
+import { withoutCell } from '../script/compile/wrapper.js';
+import { labelledScript } from '../script/label-rewrite/labelled-script.js';
 import type { RunContext } from '../protocol/run-context.js';
 import { reportInternalError, type DurabilityServices } from './durability/services.js';
 import type { Audit } from './audit.js';
@@ -101,19 +103,26 @@ export function callSources(
 }
 
 /**
- * Starts a copy of the script. Undefined: the script uses variables of earlier scripts, runs saved scripts, or has syntax
- * that cannot be rewritten.
+ * Starts a copy of the script. Undefined: the script has syntax that cannot be rewritten, or is a script of a program
+ * that runs saved scripts. The copy of a script of a program has no variables of earlier scripts, so that it knows nothing
+ * from where the script uses one.
  */
 async function openCopy(
-  { registry, copies }: HarnessServices,
+  { registry, tools, copies, compiler }: HarnessServices,
+  { limits }: RunContext,
   { compiled, cell }: ScriptRun,
   followed: FollowedScript,
 ): Promise<LabelledCopy | undefined> {
-  if (cell !== undefined || compiled.linked.length > 0) return undefined;
-  // Loaded here, because it loads the parser, which a bundle may lack.
-  const { labelledScript } = await import('../script/label-rewrite/labelled-script.js');
-  const script = labelledScript(compiled.javascript);
-  if (script === undefined) return undefined;
+  const { principal } = followed.job;
+  const javascript = cell === undefined ? compiled.javascript : withoutCell(compiled.javascript);
+  if (javascript === undefined) return undefined;
+  const rewritten = await compiler.rewriteForLabels(javascript, {
+    control: tools.some(({ flow }) => flow?.control === true),
+    principal,
+    queueWaitMs: limits.queueWaitMs,
+  });
+  if (rewritten === undefined) return undefined;
+  const script = labelledScript(rewritten);
   return new LabelledCopy({ ...followed, script, runtime: copies.runtime, tool: (name) => registry.get(name) });
 }
 
@@ -136,7 +145,7 @@ function makeFacade(
     gate,
     scriptId,
     plan: compiled.plan,
-    flow: callSources(services, context, compiled, () => openCopy(services, script, followed)),
+    flow: callSources(services, context, compiled, () => openCopy(services, context, script, followed)),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),
   });

@@ -3,7 +3,7 @@ import type { JsonObject } from '../protocol/json.js';
 import type { ToolFlow } from '../protocol/provenance.js';
 import { didYouMean } from '../text/nearest-names.js';
 
-const MEMBERS = ['trusted', 'readersOf', 'readBy'];
+const MEMBERS = ['trusted', 'readersOf', 'readBy', 'control'];
 /** Maximum number of references that a path follows. */
 const MAX_REFERENCES = 16;
 
@@ -20,7 +20,8 @@ export function readFlow(flow: ToolFlow | undefined, tool: string, schema: JsonO
         advice: didYouMean(member, MEMBERS) || ` It takes ${MEMBERS.join(', ')}.`,
       });
   }
-  const { trusted = [], readersOf, readBy } = flow;
+  const { trusted = [], readersOf, readBy, control = false } = flow;
+  if (typeof control !== 'boolean') throw invalid(tool, 'flow.control', 'true or false');
   if (!Array.isArray(trusted)) throw invalid(tool, 'flow.trusted', 'a list of paths of arguments');
   if ((readersOf === undefined) !== (readBy === undefined))
     throw invalid(tool, 'flow', 'an object with both readersOf and readBy, or with neither');

@@ -16,7 +16,7 @@ const MODELS: readonly string[] = [
   ...members('Array.prototype', 'reverse fill slice concat at'),
   ...members('Map.prototype', 'get set'),
   ...members('WeakMap.prototype', 'get set'),
-  ...members('Object', 'keys values entries fromEntries assign defineProperty'),
+  ...members('Object', 'keys values entries fromEntries assign create defineProperty'),
   ...members('Reflect', 'apply get'),
   ...members('Function.prototype', 'call'),
   ...members('Promise', 'all allSettled any resolve'),

@@ -221,6 +221,26 @@ describe('a script that continues the program of an earlier one', () => {
     expect(world.transfers).toHaveLength(1);
   });
 
+  it('has labels up to where it uses a variable of an earlier one', async () => {
+    const { harness, world } = openWorld(options);
+    const { heap } = await harness.runScript(`${FETCH} const own = 'NO' + 1; let count = 0; return 'read';`);
+    const origin = { userTexts: [], hasReadUntrusted: false, holdsUntrusted: true };
+    const run = (source: string) => harness.runScript(source, { heap, origin });
+    const computed = await run(`const page = await tools.readPage({ url: 'https://shop.example' });
+await tools.transfer({ to: ['NO', 93].join('-'), amount: 1, subject: page.text });
+await tools.transfer({ to: page.account.trim(), amount: 2 });`);
+    expect(world.transfers).toMatchObject([{ to: 'NO-93' }]);
+    expect(asked(computed).provenance).toMatchObject({
+      status: 'proven',
+      reasons: { to: 'comes from readPage (line 1), which is untrusted' },
+    });
+    for (const use of ['own', 'page.account.trim()', '(count += 1, "NO" + count)', '`${typeof own}`'])
+      expect(asked(await run(`await tools.transfer({ to: ${use} + '', amount: 3 });`)).provenance, use).toMatchObject({
+        status: 'unknown',
+      });
+    expect(world.transfers).toHaveLength(1);
+  });
+
   it('is asked in the same answer, too', async () => {
     const { harness, world } = openWorld(options);
     const answer = `<tool-calls>\n${FETCH}\n</tool-calls>\n<tool-calls>\nawait tools.transfer({ to: page.account, amount: 1 });\n</tool-calls>`;

@@ -25,3 +25,24 @@ for (const [name, kind, source, sources, note] of FLOW_CASES) {
     }
   });
 }
+
+/** The ways of these cases are branches. */
+const BRANCH_CASES: Readonly<Record<string, string>> = {
+  'closure counter': 't',
+  'if-branch copy': 't',
+  'switch copy': 't',
+};
+
+it.each(FLOW_CASES.map(([name, , source, sources]) => [name, source, sources] as const))(
+  'labels with branches: %s',
+  async (name, body, sources) => {
+    const { isSame, reports, plain, copy } = await runLabelled(body, flowWorld, undefined, true);
+    expect(isSame, JSON.stringify([plain.end, copy.end])).toBe(true);
+    const calls = reports.map(({ tool }) => tool);
+    const send = reports.findLast(({ tool }) => tool === 'send')!;
+    for (const [path, wanted] of Object.entries(sources))
+      expect(sourcesAt(send, path, calls), path).toEqual(expect.arrayContaining([...wanted]));
+    const branched = BRANCH_CASES[name];
+    if (branched !== undefined) expect(sourcesAt(send, branched, calls)).toContain('web#0');
+  },
+);

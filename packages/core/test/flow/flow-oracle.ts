@@ -1,3 +1,4 @@
+import type { DrivenRun } from '#core/testing/drive-run.js';
 import { flowWorld } from './explicit-flows.js';
 import { runLabelled, runPlain, sourcesAt, type FlowWorld } from './label-runs.js';
 
@@ -117,6 +118,84 @@ export const FLOWS: readonly string[] = [
   'new URL("https://x.org/" + encodeURIComponent(A)).href',
   'Array.of(A, B).join()',
   'globalThis.Iterator.from([A]).map((x) => x + B).toArray()[0]',
+  '["x"].map(function () { return this.a; }, { a: A })[0]',
+  '["x"].map(function () { return `${this}`; }, A)[0]',
+  '(() => { let all = ""; new Map([[1, 2]]).forEach(function () { all += this; }, A); return all; })()',
+  'Array.from("x", function () { return this + B; }, A)[0]',
+  // Whole results: objects whose parts have no label of their own.
+  'structuredClone(m).from',
+  '["x"].map(function () { return this.from; }, m)[0]',
+  'Object.assign({}, m).tags[0] + Object.freeze(m).from',
+  'new Map([[1, m]]).get(1).from + [...new Set([m])][0].body',
+  'JSON.stringify([m]) + String(Object.values(m))',
+  'Object.values(l[1]).join() + Object.keys(m).join()',
+  '[...l].at(1).n + l.toReversed()[0].n + l.with(0, { n: A })[1].n',
+  'Object.entries(m).flat().join()',
+  'Object.keys(Object.groupBy(l, (x) => x.n)).join()',
+  'l.find((x) => x.id === 1).n + l.filter((x) => x.id > 1).map(({ n }) => n).join()',
+  '[...l].sort((x, y) => x.id - y.id)[0].n + l.toSorted((x, y) => y.id - x.id)[0].n',
+  '(() => { try { throw m; } catch (error) { return error.from; } })()',
+  '(await Promise.reject(m).catch((error) => error)).from',
+  'new Proxy(m, {}).from + new Proxy({}, { get: () => m }).a.from',
+  'Reflect.get(m, "from") + Object.create(m).body',
+  'new WeakRef(m).deref().from',
+  '(() => { const k = {}, w = new WeakMap([[k, m]]); return w.get(k).from; })()',
+  'new (class extends Map {})([[1, A]]).get(1) + [...new (class extends Set {})([B])].join()',
+  'new (class P extends (class { constructor(x) { this.x = x; } }) {})(m).x.from',
+  'new (class extends Array { n = ((x) => x)(1); })(A, B).at(0)',
+  'new (class extends Error { name = "E"; })(A).message',
+  'new (class extends Array { constructor(...x) { super(...x); } })(m, 1)[0].from',
+  'Reflect.construct(class { constructor(x) { this.x = x; } }, [m]).x.from',
+  'Reflect.construct(Array, [m, 1])[0].from + new Array(m, 1)[0].body',
+  'Array.prototype.map.call([m], (x) => x.from)[0] + [].map.apply(l, [(x) => x.n])[0]',
+  'Object.groupBy([m], () => "k").k[0].from + Map.groupBy(l, (x) => x.id).get(1)[0].n',
+  '(() => { const s = new WeakSet([m]); return s.has(m) + m.from; })()',
+  'Promise.withResolvers ? await (() => { const d = Promise.withResolvers(); d.resolve(m); return d.promise; })().then((x) => x.from) : m.from',
+  'Object.defineProperties({}, { a: { value: m } }).a.from + Object.create({}, { a: { value: A } }).a',
+  '[m].copyWithin(0, 0)[0].from + [1].fill(m)[0].from + [[m]].flatMap((x) => x)[0].from',
+  '(() => { const a = [1, 2]; a.splice(0, 1, m); a.unshift(l); return a[1].from + a.shift()[0].n; })()',
+  'new Set([m]).union(new Set([l])).size + [...new Set([A]).union(new Set([B]))].join()',
+  'JSON.parse(A === "" ? "1" : JSON.stringify(m), (key, x) => x).from',
+  'structuredClone(new Map([[1, m]])).get(1).from + structuredClone([l])[0][0].n',
+  '(await Promise.allSettled([Promise.reject(m)]))[0].reason.from',
+  '[...[m].entries()][0][1].from + [...l.keys()].length + Object.entries({ m })[0][1].body',
+  'globalThis.Iterator.from([m]).filter(() => true).take(1).flatMap((x) => [x.from]).toArray()[0]',
+  '(await Array.fromAsync([m]))[0].from + (await Array.fromAsync(l, (x) => x.n)).join()',
+  '(() => { const o = { toJSON: () => m }; return JSON.stringify({ o }); })()',
+  '(() => { const o = Object.setPrototypeOf({}, m); return o.from + ("from" in o); })()',
+  '(() => { const o = {}; o.__proto__ = m; return o.from; })() + ({ __proto__: m }).body',
+  '(() => { const o = {}; Reflect.set(o, "a", m); Reflect.defineProperty(o, "b", { value: l }); return o.a.from + o.b[0].n; })()',
+  'A.replace(/./, () => m.from) + [1, 2].sort(() => m.meta.id)[0]',
+  '(() => { label: for (const x of [m]) { for (;;) { return x.from; } } })()',
+  '(() => { let x; ({ from: x = "d" } = m); [, x = x] = [1, x]; return x; })()',
+  '(() => { let x = m; x = x?.meta?.["id"] ?? 0; x **= 2; return x; })()',
+  '[].concat(l)[1].n + [l, [m]].flat()[3].from + l.slice(1)[0].n',
+  'globalThis.Iterator.from(l).map((x) => x.n).toArray().join()',
+  'l.values().drop(1).next().value.n + l.entries().next().value[1].n',
+  '(({ meta: { id }, ...rest }) => id + rest.from)(m)',
+  '(class { constructor(x = m) { this.x = x; } get a() { return this.x.from; } })',
+  '(class { #x = m; get a() { return this.#x.from; } })',
+  '(function () { return arguments[0].from; })(m) + (function () { return this.from; }).call(m)',
+  'await (async () => m)().then((x) => x.from) + (await Promise.all([m, l]))[1][0].n',
+  '(await Promise.race([m])).from + (await Promise.any([m])).body',
+  'Object.fromEntries([["k", m]]).k.from + Object.getOwnPropertyDescriptor(m, "from").value',
+  'Object.getOwnPropertyDescriptors(m).from.value + Object.entries(l[0]).join()',
+  '[...(function* () { yield m; yield* l; })()].map((x) => x.from ?? x.n).join()',
+  '(await (async () => { let all = ""; for await (const x of [m]) all += x.from; return all; })())',
+  '(() => { let all = ""; for (const { n } of l) all += n; for (const key in m) all += m[key]; return all; })()',
+  '((x) => x.from)(((o) => o)(m)) + (A ? m : l).from + (null ?? m).body',
+  'l.reduce((all, x) => all + x.n, "") + l.map((x) => x).at(-1).n',
+  '(() => { const o = { m }; o.l = l; const { m: a, ...rest } = { ...o }; return a.from + rest.l[0].n; })()',
+  '(() => { const f = ((x) => x.from).bind(null, m); return f() + Reflect.apply((x) => x.n, null, [l[0]]); })()',
+  '(() => { const o = { get a() { return m; }, set b(x) { this.x = x; } }; o.b = l; return o.a.from + o.x[0].n; })()',
+  '(await new Promise((ok) => setTimeout(ok, 0, m))).from',
+  '((s, x) => x.from)`b${m}`',
+  '`${{ toString: () => m.from }}` + [{ toString: () => m.body }].join()',
+  '(() => { const e = new Error("x", { cause: m }); return e.cause.from; })()',
+  'new (class extends Array {})(...l).at(0).n + Array.of(m)[0].from',
+  '[3, 1].map((x) => l[x]?.n ?? m.tags[0]).join()',
+  '[...A].length + [...l, 1].length + [...A].map((x) => x).length',
+  '(() => { const a = []; a[1] = m; a.length = 2; return a[1].from + Object.hasOwn(m, A); })()',
 ];
 
 /** The fixed beginning of a program: its sources. */
@@ -167,10 +246,11 @@ const rotated = (text: string) =>
     .replaceAll(/[a-z]/gu, (c) => String.fromCodePoint(97 + ((c.codePointAt(0)! - 96) % 26)))
     .replaceAll(/[A-Z]/gu, (c) => String.fromCodePoint(65 + ((c.codePointAt(0)! - 64) % 26)));
 
+/** The value with other contents and other lengths. */
 function changed(value: unknown): unknown {
-  if (typeof value === 'string') return rotated(value);
+  if (typeof value === 'string') return `${rotated(value)}q`;
   if (typeof value === 'number') return value + 1;
-  if (Array.isArray(value)) return value.map(changed);
+  if (Array.isArray(value)) return [...value, value.at(-1)].map(changed);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, changed(member)]));
 }
@@ -206,11 +286,14 @@ export interface Verdict {
   readonly missed: readonly string[];
 }
 
+const toolCalls = ({ segments }: DrivenRun) =>
+  segments.flatMap(({ calls }) => calls.filter(({ name }) => !name.startsWith('$')));
+
 /** Changes the result of each call in turn. Each argument that changes must name the call as its source. */
 export async function judgeProgram(body: string, runtime?: string): Promise<Verdict> {
   const { isSame, reports, plain } = await runLabelled(body, flowWorld, runtime);
   if (!isSame) return { runs: 0, changes: 0, missed: ['the copy behaved differently'] };
-  const calls = plain.segments.flatMap((segment) => segment.calls);
+  const calls = toolCalls(plain);
   const names = reports.map(({ tool }) => tool);
   const at = calls.findLastIndex(({ name }) => name === 'send');
   if (at < 0) return { runs: 0, changes: 0, missed: [] };
@@ -218,9 +301,8 @@ export async function judgeProgram(body: string, runtime?: string): Promise<Verd
   const missed: string[] = [];
   let [runs, changes] = [0, 0];
   for (let target = 0; target < at; target++) {
-    const { segments } = await runPlain(body, changedWorld(target));
+    const other = toolCalls(await runPlain(body, changedWorld(target)))[at];
     runs += 1;
-    const other = segments.flatMap((segment) => segment.calls)[at];
     if (other?.name !== 'send') continue;
     const after = leaves(JSON.parse(other.argsJson));
     for (const [path, value] of before) {

@@ -44,7 +44,8 @@ function open(decide?: 'approve') {
   return { run, sent };
 }
 
-const completed = (outcome: Outcome) => expect(outcome.status, JSON.stringify(outcome.error)).toBe('completed');
+const completed = (outcome: Outcome) =>
+  expect(outcome.status, JSON.stringify(outcome.error ?? outcome.pendingApprovals?.[0]?.provenance)).toBe('completed');
 
 it('a stored value keeps its label in later scripts', async () => {
   const { run, sent } = open();
@@ -100,4 +101,46 @@ it('a saved script that a user has approved, or that was written before, asks no
   const before = open();
   completed(await before.run(SAVE));
   completed(await before.run(CALL, tainted));
+});
+
+const saveScript = (source: string) =>
+  `await tools.snippets.save({ name: 'pay', description: 'Pays.', source: ${JSON.stringify(source)}, input: { type: 'object', properties: { to: { type: 'string' } } } }); return 'ok';`;
+
+it('labels pass through the values of saved scripts, and out of their results', async () => {
+  const { run, sent } = open();
+  completed(
+    await run(
+      saveScript(
+        `const page = await tools.readPage(); const to = ['kari', 'home.example'].join('@'); await tools.send({ to }); return { to: page.to.trim(), own: to };`,
+      ),
+    ),
+  );
+  completed(await run(CALL));
+  const out = await run(`const { to } = await tools.snippets.run({ name: 'pay' }); await tools.send({ to: to + '' });`);
+  expect(out.pendingApprovals).toMatchObject([{ provenance: { status: 'proven' } }]);
+  expect(out.pendingApprovals![0]!.provenance!.arguments['to']).toContainEqual(
+    expect.objectContaining({ tool: 'readPage', trust: 'untrusted' }),
+  );
+  expect(sent).toEqual(['kari@home.example', 'kari@home.example']);
+});
+
+it('a saved script asks about a destination that it has made of an untrusted input', async () => {
+  const { run, sent } = open();
+  completed(await run(saveScript(`await tools.send({ to: input.to.toLowerCase() }); return 1;`)));
+  const pay = (to: string) =>
+    run(`const page = await tools.readPage(); await tools.snippets.run({ name: 'pay', input: { to: ${to} } });`);
+  expect((await pay('page.to')).pendingApprovals).toMatchObject([
+    { provenance: { status: 'proven', reasons: { to: 'comes from snippets.run, which is untrusted' } } },
+  ]);
+  completed(await pay(`'KARI' + '@home.example'`));
+  expect(sent).toEqual(['kari@home.example']);
+});
+
+it('a saved script of a model that had read untrusted text asks about a destination that it computes', async () => {
+  const { run, sent } = open();
+  completed(
+    await run(saveScript(`await tools.send({ to: ['mallory', 'evil.example'].join('@') }); return 1;`), tainted),
+  );
+  expect((await run(CALL)).pendingApprovals).toMatchObject([{ provenance: { reasons: { to: expect.any(String) } } }]);
+  expect(sent).toEqual([]);
 });

@@ -45,7 +45,7 @@ export class CallApprovals implements ApprovalListener {
   learn(record: CallRecord, input = record.input as JsonValue): Promise<void> | undefined {
     const { flow } = this.#options;
     if (flow?.guards(record.tool) !== true) return undefined;
-    return flow.learn(judgedCall(this.#options, record, input));
+    return flow.learn(judgedCall(this.#options, record, input), earlierOperations(this.#table, record));
   }
 
   ask(record: CallRecord): void {

@@ -19,12 +19,15 @@ import { ArgumentLabels, type LabelledSource, type LabelledSources } from './arg
 import { isGuarded, argumentLeaves, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
-import { partLabel, resultParts, type ResultPart } from './result-parts.js';
+import { commonReaders, mayReach } from './readers.js';
+import { partLabel, resultParts, type InputLabel, type ResultPart } from './result-parts.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /** Whether the tool, or the host's policy, has a rule about the sources of the tool's arguments. */
 export function guardsSources({ flow, effect }: Tool, policy: FlowPolicy | undefined): boolean {
-  return (flow?.trusted?.length ?? 0) > 0 || (policy !== undefined && effect !== 'read');
+  return (
+    (flow?.trusted?.length ?? 0) > 0 || flow?.readersOf !== undefined || (policy !== undefined && effect !== 'read')
+  );
 }
 
 /** The part of a script that labels depend on. Undefined: a structured call, whose arguments are all literals. */
@@ -48,12 +51,16 @@ export interface JudgedCall extends FlowCall {
 interface Judged {
   readonly sources: readonly LeafSources[];
   readonly isComplete: boolean;
+  readonly parts: EarlierParts;
+  readonly labels: ArgumentLabels | undefined;
 }
 
 interface LeafSources {
   readonly leaf: Leaf;
   readonly literal: LiteralLabel | undefined;
   readonly origins: readonly ArgumentOrigin[];
+  /** The calls whose results have selected the value. */
+  readonly selectedBy: readonly ArgumentOrigin[];
   /** True: the value is a literal of this call itself, or its sources are known from its labels. */
   readonly isProven: boolean;
   /** The reason why untrusted text may have chosen the value; undefined if it has not. */
@@ -62,10 +69,13 @@ interface LeafSources {
 
 /** The parts of the results of the calls before a call. */
 interface EarlierParts {
+  readonly all: readonly PlacedPart[];
   readonly trusted: readonly PlacedPart[];
   readonly untrusted: readonly PlacedPart[];
   /** The untrusted texts, in which even short values are searched. Written on demand. */
   readonly text: () => string;
+  /** The texts and numbers of the trusted results. Read on demand. */
+  readonly trustedValues: () => ReadonlySet<string | number>;
 }
 
 interface PlacedPart extends ResultPart, EarlierCall {
@@ -79,8 +89,8 @@ interface PlacedPart extends ResultPart, EarlierCall {
  */
 export class CallSources {
   readonly #settings: CallSourcesSettings;
-  /** Whether untrusted text may have chosen the arguments of an ended call, by its id. */
-  readonly #tainted = new Map<string, boolean>();
+  /** The labels of the arguments of ended calls, by the ids of the calls. */
+  readonly #inputs = new Map<string, InputLabel>();
   #copy: LabelledCopy | undefined;
   #opening: Promise<void> | undefined;
 
@@ -95,18 +105,26 @@ export class CallSources {
 
   /**
    * Learns the sources of the call's arguments if they are not known from the text of the call. Undefined: nothing is to
-   * be learnt. Never rejects.
+   * be learnt. Never rejects. `earlier`: as for `finding`.
    */
-  learn(call: JudgedCall): Promise<void> | undefined {
+  learn(call: JudgedCall, earlier: readonly Operation[]): Promise<void> | undefined {
     const { openCopy, policy } = this.#settings;
     if (openCopy === undefined) return undefined;
-    const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
+    const { trusted = [], readersOf, control } = this.#settings.tool(call.tool)?.flow ?? {};
+    const hasReaders = readersOf !== undefined && this.#mayHaveReaders(earlier);
+    const guarded = hasReaders ? [...trusted, readersOf] : trusted;
     const known = this.#literalsOf(call);
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
-    if (!argumentLeaves(call.input).leaves.some(isOpen)) return undefined;
+    const { leaves } = argumentLeaves(call.input);
+    if (control !== true && !leaves.some(isOpen) && !(hasReaders && isDivided(leaves, readersOf))) return undefined;
     this.#opening ??= this.#open(openCopy);
     return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
+  }
+
+  /** Whether a result may have a part with readers. */
+  #mayHaveReaders(earlier: readonly Operation[]): boolean {
+    return earlier.some(({ tool }) => this.#settings.tool(tool)?.labels !== undefined);
   }
 
   async #open(openCopy: NonNullable<CallSourcesSettings['openCopy']>): Promise<void> {
@@ -117,23 +135,33 @@ export class CallSources {
   async #reach(callIndex: number): Promise<void> {
     await this.#copy?.reached(callIndex);
     // Calls that were judged by their content are judged again by their labels.
-    this.#tainted.clear();
+    this.#inputs.clear();
   }
 
   /** `earlier`: the operations of the script before the call, in call order. */
   finding(call: JudgedCall, earlier: readonly Operation[]): FlowFinding {
-    const guarded = this.#settings.tool(call.tool)?.flow?.trusted ?? [];
+    const { trusted = [], readersOf, readBy, control } = this.#settings.tool(call.tool)?.flow ?? {};
     const judged = this.#judge(call, earlier);
-    const watched = judged.sources.filter(({ leaf }) => isGuarded(leaf.path, guarded));
-    const doubts = watched.flatMap(({ leaf, doubt }) => (doubt === undefined ? [] : [[leaf.path, doubt] as const]));
-    if (!judged.isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
+    const { sources, isComplete } = judged;
+    const hasReaders = readersOf !== undefined && judged.parts.all.some(({ readers }) => readers !== undefined);
+    const guarded = hasReaders ? [...trusted, readersOf] : trusted;
+    const watched = sources.filter(({ leaf }) => isGuarded(leaf.path, guarded));
+    const doubts = watched.flatMap(({ leaf, doubt }) =>
+      doubt === undefined || !isGuarded(leaf.path, trusted) ? [] : [[leaf.path, doubt] as const],
+    );
+    if (hasReaders) doubts.push(...readerDoubts(judged, readersOf, readBy!));
+    const branch = control === true ? branchOf(judged) : NO_BRANCH;
+    if (branch.doubt !== undefined) doubts.push(['', branch.doubt]);
+    if (!isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
     const provenance: Provenance = {
       guarded: watched.map(({ leaf }) => leaf.path),
-      arguments: Object.fromEntries(judged.sources.filter(hasOrigins).map(({ leaf, origins }) => [leaf.path, origins])),
+      arguments: Object.fromEntries(sources.filter(hasOrigins).map(({ leaf, origins }) => [leaf.path, origins])),
+      ...selections(sources),
+      ...(branch.origins.length > 0 && { control: branch.origins }),
       literals: Object.fromEntries(
-        judged.sources.flatMap(({ leaf, literal }) => (literal === undefined ? [] : [[leaf.path, literal] as const])),
+        sources.flatMap(({ leaf, literal }) => (literal === undefined ? [] : [[leaf.path, literal] as const])),
       ),
-      status: judged.isComplete && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
+      status: isComplete && branch.isProven && watched.every(({ isProven }) => isProven) ? 'proven' : 'unknown',
       reasons: Object.fromEntries(doubts),
     };
     const reason = doubts.map(([path, doubt]) => (path === '' ? doubt : `the argument "${path}" ${doubt}`)).join('; ');
@@ -142,8 +170,19 @@ export class CallSources {
 
   /** Whether untrusted text may have reached the arguments. */
   isTainted(call: JudgedCall, earlier: readonly Operation[]): boolean {
-    const { sources, isComplete } = this.#judge(call, earlier);
-    return !isComplete || sources.some(({ doubt }) => doubt !== undefined);
+    return this.#inputLabel(call, earlier).isTainted;
+  }
+
+  #inputLabel(call: JudgedCall, earlier: readonly Operation[]): InputLabel {
+    const { sources, isComplete, parts, labels } = this.#judge(call, earlier);
+    const whole = labels?.all();
+    const isLiteral = isComplete && sources.every(({ isProven, origins }) => isProven && origins.length === 0);
+    // A value of unknown source may be of each part.
+    const found = whole?.isComplete === true ? whole.placed : isLiteral ? [] : parts.all;
+    return {
+      isTainted: !isComplete || sources.some(({ doubt }) => doubt !== undefined),
+      readers: commonReaders(found.map(({ readers }) => readers)),
+    };
   }
 
   async #askPolicy(call: JudgedCall, provenance: Provenance): Promise<'allow' | 'ask' | 'deny'> {
@@ -164,38 +203,47 @@ export class CallSources {
     const { leaves, isComplete } = argumentLeaves(call.input);
     const known = this.#literalsOf(call);
     const labels = this.#labelsOf(call, earlier);
+    const hasBranches = this.#settings.tool(call.tool)?.flow?.control === true;
+    const ofCall = hasBranches ? labels?.control().placed : undefined;
     const sources = leaves.map((leaf) => {
       const labelled = labels?.sourcesOf(leaf);
       return labelled === undefined
         ? this.#sourcesOf(leaf, known, parts)
-        : this.#labelledSources(leaf, labelled, parts, known);
+        : this.#labelledSources(leaf, withoutBranches(labelled, ofCall), parts, known);
     });
-    return { sources, isComplete };
+    return { sources, isComplete, parts, labels };
   }
 
   #partsOf(earlier: readonly Operation[]): EarlierParts {
     const parts = earlier.flatMap((operation, index) => {
       const { tool, line } = operation;
-      const placed = resultParts(operation, this.#settings.tool(tool), this.#hasTaintedInput(index, earlier));
+      const placed = resultParts(operation, this.#settings.tool(tool), this.#inputOf(index, earlier));
       return placed.map((part): PlacedPart => ({ ...part, tool, line, call: index + 1, result: part.value }));
     });
     const untrusted = parts.filter(({ trust }) => trust === 'untrusted');
+    const trusted = parts.filter(({ trust }) => trust === 'trusted');
     let text: string | undefined;
+    let values: ReadonlySet<string | number> | undefined;
     return {
+      all: parts,
       untrusted,
-      trusted: parts.filter(({ trust }) => trust === 'trusted'),
+      trusted,
       text: () => (text ??= untrusted.map(({ value }) => readableText(value)).join('\n')),
+      trustedValues: () =>
+        (values ??= new Set(
+          trusted.flatMap((part) => argumentLeaves(part.value as JsonValue).leaves.map(({ value }) => value)),
+        )),
     };
   }
 
-  #hasTaintedInput(index: number, earlier: readonly Operation[]): boolean {
+  #inputOf(index: number, earlier: readonly Operation[]): InputLabel {
     const { callId, tool, effect, input, line } = earlier[index]!;
-    const before = this.#tainted.get(callId);
+    const before = this.#inputs.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };
-    const isTainted = this.isTainted(call, earlier.slice(0, index));
-    this.#tainted.set(callId, isTainted);
-    return isTainted;
+    const label = this.#inputLabel(call, earlier.slice(0, index));
+    this.#inputs.set(callId, label);
+    return label;
   }
 
   #sourcesOf(leaf: Leaf, known: readonly LiteralMembers[], parts: EarlierParts): LeafSources {
@@ -203,11 +251,12 @@ export class CallSources {
     const untrusted = isProven ? [] : containingParts(leaf, parts.untrusted);
     const trusted = isProven ? [] : containingParts(leaf, parts.trusted);
     const origins = [...untrusted, ...trusted].map(
-      ({ tool, call, line, from, trust }) => present({ tool, call, line, from, trust }) as ArgumentOrigin,
+      ({ tool, call, line, from, trust, readers }) =>
+        present({ tool, call, line, from, trust, readers }) as ArgumentOrigin,
     );
     const literal = this.#literalLabel(leaf, isProven);
-    const judged = { leaf, literal, origins, isProven };
-    const doubt = this.#doubt(judged, { parts, untrusted, isOfTrusted: isWholeIn(leaf, trusted, parts.trusted) });
+    const judged = { leaf, literal, origins, selectedBy: [], isProven };
+    const doubt = this.#doubt(judged, { parts, untrusted, isOfTrusted: isWholeIn(leaf, trusted, parts) });
     return { ...judged, doubt };
   }
 
@@ -218,13 +267,13 @@ export class CallSources {
   }
 
   /** A source, with its call. Undefined: the host does not know the call. */
-  #placedSource({ call, part }: SourcePart, earlier: readonly Operation[]): LabelledSource | undefined {
+  #placedSource({ call, part, way }: SourcePart, earlier: readonly Operation[]): LabelledSource | undefined {
     const index = earlier.findIndex(({ callId }) => callIdIndex(callId) === call);
     const operation = earlier[index];
     if (operation === undefined) return undefined;
     const { tool, line } = operation;
-    const label = partLabel(operation, this.#settings.tool(tool), part, this.#hasTaintedInput(index, earlier));
-    return { tool, line, call: index + 1, ...label };
+    const label = partLabel(operation, this.#settings.tool(tool), part, this.#inputOf(index, earlier));
+    return { tool, line, call: index + 1, way, ...label };
   }
 
   #labelledSources(
@@ -234,26 +283,43 @@ export class CallSources {
     known: readonly LiteralMembers[],
   ): LeafSources {
     const isOwn = known.some((members) => isMember(members, leaf));
-    const literal = placed.length === 0 || isOwn ? this.#literalLabel(leaf, true) : this.#userLabel(leaf);
-    const origins = placed.map((source) => present(source) as ArgumentOrigin);
-    const judged = { leaf, literal, origins, isProven: isComplete };
-    const [first] = placed.filter(({ trust }) => trust === 'untrusted');
-    return { ...judged, doubt: this.#labelledDoubt(judged, first, isWholeIn(leaf, [], parts.trusted)) };
+    const contents = placed.filter(({ way }) => way === 'content');
+    const literal = contents.length === 0 || isOwn ? this.#unlabelledLiteral(leaf, isOwn) : this.#userLabel(leaf);
+    const others = placed.filter(
+      ({ way, call, from }) =>
+        way !== 'content' && !contents.some((source) => source.call === call && source.from === from),
+    );
+    const judged = {
+      leaf,
+      literal,
+      origins: contents.map(originOf),
+      selectedBy: others.map(originOf),
+      isProven: isComplete,
+    };
+    const [first] = [...contents, ...others].filter(({ trust }) => trust === 'untrusted');
+    return { ...judged, doubt: this.#labelledDoubt(judged, first, parts) };
   }
 
   /** Like `#doubt`, for a value whose sources are known from its labels. `first`: its first untrusted source. */
   #labelledDoubt(
-    { literal, isProven }: Pick<LeafSources, 'literal' | 'isProven'>,
+    { leaf, literal, isProven }: Pick<LeafSources, 'leaf' | 'literal' | 'isProven'>,
     first: LabelledSource | undefined,
-    isOfTrusted: boolean,
+    parts: EarlierParts,
   ): string | undefined {
     if (literal === 'user') return undefined;
     if (!isProven) return UNKNOWN_SOURCE;
     // defence: labelled-destinations-ask
-    if (first !== undefined) return `comes from ${first.tool}${atLine(first.line)}, which is untrusted`;
+    if (first !== undefined) return `${WAYS[first.way]} ${first.tool}${atLine(first.line)}, which is untrusted`;
     if (literal !== undefined) return literal === 'model' ? undefined : WRITTEN_AFTER;
     // A script that was written after reading may join trusted results and texts of its own into any value.
-    return this.#startsWithUntrusted && !isOfTrusted ? COMPUTED_AFTER : undefined;
+    return this.#wasWrittenAfter && !isWholeIn(leaf, [], parts) ? COMPUTED_AFTER : undefined;
+  }
+
+  /** The author of a value that no result has reached: it is written in the script, or in a saved script. */
+  #unlabelledLiteral(leaf: Leaf, isOwn: boolean): LiteralLabel | undefined {
+    const hasSaved = (this.#settings.script?.linked.length ?? 0) > 0;
+    const found = this.#literalLabel(leaf, isOwn || !hasSaved);
+    return found ?? (this.#wasWrittenAfter ? undefined : 'model');
   }
 
   #userLabel({ value }: Pick<Leaf, 'value'>): LiteralLabel | undefined {
@@ -283,9 +349,13 @@ export class CallSources {
 
   /** Whether untrusted text may be in the script before its first call. */
   get #startsWithUntrusted(): boolean {
+    return this.#settings.origin?.holdsUntrusted === true || this.#wasWrittenAfter;
+  }
+
+  /** Whether the script, or a saved script that it runs, was written after untrusted text had been read. */
+  get #wasWrittenAfter(): boolean {
     const { origin, script } = this.#settings;
-    const isSaved = script?.linked.some(({ untrusted }) => untrusted === true);
-    return origin?.hasReadUntrusted === true || origin?.holdsUntrusted === true || isSaved === true;
+    return origin?.hasReadUntrusted === true || script?.linked.some(({ untrusted }) => untrusted === true) === true;
   }
 
   #literalLabel({ value }: Leaf, isProven: boolean): LiteralLabel | undefined {
@@ -312,9 +382,96 @@ export class CallSources {
   }
 }
 
+const WAYS = {
+  content: 'comes from',
+  selection: 'was selected by',
+  branch: 'was chosen in a branch on',
+} as const;
+
 const UNKNOWN_SOURCE = 'has an unknown source, and the script has untrusted text';
+const UNKNOWN_TEXT = 'has an unknown source, and the script has text that not all';
+const UNKNOWN_BRANCH = 'it is not known whether untrusted text has chosen that the call is made';
 const COMPUTED_AFTER = 'was computed by a script that was written after untrusted text had been read';
 const WRITTEN_AFTER = 'was written after untrusted text had been read';
+
+/** The texts that may not go to all of their receivers, each with the reason. Names no receiver: untrusted text may be one. */
+function readerDoubts(
+  { sources, parts, labels }: Judged,
+  readersOf: string,
+  readBy: string,
+): readonly (readonly [path: string, doubt: string])[] {
+  const receivers = sources.filter(({ leaf }) => isGuarded(leaf.path, [readBy])).map(({ leaf }) => String(leaf.value));
+  const isForbidden = ({ readers }: Pick<ArgumentOrigin, 'readers'>) => !mayReach(readers, receivers);
+  if (!parts.all.some(isForbidden)) return [];
+  const texts = sources.filter(({ leaf }) => isGuarded(leaf.path, [readersOf]));
+  const whole = isDivided(
+    texts.map(({ leaf }) => leaf),
+    readersOf,
+  )
+    ? [wholeSources(labels, readersOf)]
+    : [];
+  const judged = [...texts.map(({ leaf, ...found }) => ({ path: leaf.path, ...found })), ...whole];
+  return judged.flatMap(({ path, origins, selectedBy, isProven }): [path: string, doubt: string][] => {
+    const first = [...origins, ...selectedBy].find(isForbidden);
+    // defence: texts-reach-their-readers-only
+    if (first !== undefined)
+      return [[path, `comes from ${first.tool}${atLine(first.line)}, which not all of "${readBy}" may read`]];
+    // defence: texts-of-unknown-readers-ask
+    return isProven ? [] : [[path, `${UNKNOWN_TEXT} of "${readBy}" may read`]];
+  });
+}
+
+/** The sources of an object or a list, with those of the names of its members. */
+function wholeSources(labels: ArgumentLabels | undefined, path: string) {
+  const { placed, isComplete } = labels?.sourcesUnder(path) ?? { placed: [], isComplete: false };
+  return { path, origins: placed, selectedBy: [], isProven: isComplete };
+}
+
+const NO_BRANCH: Branch = { origins: [], isProven: true, doubt: undefined };
+
+interface Branch {
+  readonly origins: readonly ArgumentOrigin[];
+  readonly isProven: boolean;
+  readonly doubt: string | undefined;
+}
+
+/** The results that have chosen that the call is made. */
+function branchOf({ labels, parts }: Judged): Branch {
+  const control = labels?.control();
+  // defence: unknown-branches-ask
+  if (control?.isComplete !== true)
+    return { origins: [], isProven: false, doubt: parts.untrusted.length > 0 ? UNKNOWN_BRANCH : undefined };
+  const first = control.placed.find(({ trust }) => trust === 'untrusted');
+  // defence: branches-on-untrusted-text-ask
+  const doubt = first && `the call is made because of ${first.tool}${atLine(first.line)}, which is untrusted`;
+  return { origins: control.placed.map(originOf), isProven: true, doubt };
+}
+
+/** The sources of a value without those of branches. `ofCall`: keeps the branches in which the call itself is not made. */
+function withoutBranches(
+  { placed, isComplete }: LabelledSources,
+  ofCall: readonly LabelledSource[] | undefined,
+): LabelledSources {
+  const isOther = ({ call, from }: LabelledSource) =>
+    ofCall?.every((source) => source.call !== call || source.from !== from) === true;
+  return { placed: placed.filter((source) => source.way !== 'branch' || isOther(source)), isComplete };
+}
+
+function originOf({ way: _way, ...origin }: LabelledSource): ArgumentOrigin {
+  return present(origin) as ArgumentOrigin;
+}
+
+function selections(sources: readonly LeafSources[]): Pick<Provenance, 'selectedBy'> {
+  const found = sources.filter(({ selectedBy }) => selectedBy.length > 0);
+  return found.length === 0
+    ? {}
+    : { selectedBy: Object.fromEntries(found.map(({ leaf, selectedBy }) => [leaf.path, selectedBy])) };
+}
+
+/** Whether the value at the path is no plain text or number. */
+function isDivided(leaves: readonly Leaf[], path: string): boolean {
+  return !leaves.some((leaf) => leaf.path === path);
+}
 
 function atLine(line: number | undefined): string {
   return line === undefined ? '' : ` (line ${line})`;
@@ -332,9 +489,8 @@ function containingParts({ value }: Leaf, parts: readonly PlacedPart[]): readonl
 }
 
 /** Whether a trusted result contains the whole value. Short values count only as a whole value of the result. */
-function isWholeIn({ value }: Leaf, found: readonly FoundPart[], parts: readonly PlacedPart[]): boolean {
-  if (found.some(({ isWhole }) => isWhole)) return true;
-  return parts.some((part) => argumentLeaves(part.value as JsonValue).leaves.some((leaf) => leaf.value === value));
+function isWholeIn({ value }: Leaf, found: readonly FoundPart[], { trustedValues }: EarlierParts): boolean {
+  return found.some(({ isWhole }) => isWhole) || trustedValues().has(value);
 }
 
 function isMember(members: LiteralMembers, { path, value }: Leaf): boolean {

@@ -13,6 +13,7 @@ export interface FollowedTape {
   follow(follower: TapeFollower): void;
   /** Whether the call equals the one on the tape; undefined if the tape does not have it yet. */
   agrees(call: SandboxCall): boolean | undefined;
+  nameOf(callIndex: number): string | undefined;
   batch(index: number): { readonly clockMs: number; readonly settlements: readonly Settlement[] } | undefined;
 }
 

@@ -3,7 +3,11 @@ export interface SourcePart {
   /** The position of the call among the calls that the script reports, from 0. */
   readonly call: number;
   readonly part: number;
+  /** `content`: it is in the value. `selection`: it has selected the value. `branch`: it has selected the branch. */
+  readonly way: 'content' | 'selection' | 'branch';
 }
+
+const WAYS = ['content', 'selection', 'branch'] as const;
 
 /** A script's report about one of its calls. */
 export interface CallReport {
@@ -28,7 +32,7 @@ export function readReports(output: string, mark: string): readonly CallReport[]
   return reports;
 }
 
-type WrittenPart = readonly [call: number, part: number];
+type WrittenPart = readonly [call: number, part: number, way: 0 | 1 | 2];
 type WrittenReport = readonly [
   tool: string,
   paths: readonly (readonly [path: string, parts: readonly WrittenPart[]])[],
@@ -36,6 +40,7 @@ type WrittenReport = readonly [
 ];
 
 function readReport([tool, paths, control]: WrittenReport): CallReport {
-  const read = (parts: readonly WrittenPart[]) => parts.map(([call, part]): SourcePart => ({ call, part }));
+  const read = (parts: readonly WrittenPart[]) =>
+    parts.map(([call, part, way]): SourcePart => ({ call, part, way: WAYS[way] }));
   return { tool, paths: new Map(paths.map(([path, parts]) => [path, read(parts)])), control: read(control) };
 }

@@ -53,7 +53,7 @@ export class LabelledCopy implements TapeFollower {
   /** The number of calls that equal those on the tape. */
   #agreed = 0;
   #batches = 0;
-  #isIdle = false;
+  #hasStarted = false;
   /** The copy makes no further calls. */
   #hasEnded = false;
   /** Nothing is compared any longer. */
@@ -64,7 +64,15 @@ export class LabelledCopy implements TapeFollower {
     const { job, script, runtime, tape } = settings;
     const { javascript, sha256 } = script;
     this.#run = runtime.run(
-      { ...job, javascript, sha256, positions: undefined, wallMs: WALL_MS, limits: copyLimits(job.limits) },
+      {
+        ...job,
+        javascript,
+        sha256,
+        positions: undefined,
+        cell: undefined,
+        wallMs: WALL_MS,
+        limits: copyLimits(job.limits),
+      },
       { onStart: () => {}, onSegment: (segment) => this.#onSegment(segment) },
     );
     tape.follow(this);
@@ -107,7 +115,7 @@ export class LabelledCopy implements TapeFollower {
     for (const [index, { callIndex }] of toolCalls.entries()) this.#reports.set(callIndex, reports[index]!);
     this.#toolCalls.push(...toolCalls.map(({ callIndex }) => callIndex));
     this.#calls.push(...calls);
-    this.#isIdle = true;
+    this.#hasStarted = true;
     this.#compare();
     this.#hasEnded = end !== undefined;
     if (this.#hasEnded) this.#release();
@@ -125,20 +133,21 @@ export class LabelledCopy implements TapeFollower {
     }
   }
 
+  /** Delivers all batches that the script has received, also those of calls that the copy is about to make. */
   #deliver(): void {
-    if (!this.#isIdle || this.#hasEnded || this.#isOver) return;
-    const batch = this.#settings.tape.batch(this.#batches);
-    if (batch === undefined) return;
-    this.#batches += 1;
-    this.#isIdle = false;
-    const settlements = batch.settlements.map((settlement) => this.#withParts(settlement));
-    this.#run.settle(settlements, batch.clockMs, WALL_MS);
+    while (this.#hasStarted && !this.#hasEnded && !this.#isOver) {
+      const batch = this.#settings.tape.batch(this.#batches);
+      if (batch === undefined) return;
+      this.#batches += 1;
+      const settlements = batch.settlements.map((settlement) => this.#withParts(settlement));
+      this.#run.settle(settlements, batch.clockMs, WALL_MS);
+    }
   }
 
   /** Adds to a result the paths of the parts that the labels of its tool name. */
   #withParts(settlement: Settlement): Settlement {
-    const call = this.#calls[settlement.callIndex];
-    const tool = call === undefined ? undefined : this.#settings.tool(call.name);
+    const name = this.#settings.tape.nameOf(settlement.callIndex);
+    const tool = name === undefined ? undefined : this.#settings.tool(name);
     if (!settlement.ok || tool?.labels === undefined || settlement.json === '') return settlement;
     try {
       const value = JSON.parse(settlement.json) as unknown;

@@ -1,41 +1,51 @@
 import type { Operation } from '../../protocol/operations.js';
-import type { Trust } from '../../protocol/provenance.js';
+import type { ResultLabel, Trust } from '../../protocol/provenance.js';
 import type { Tool } from '../../protocol/tools.js';
-
-/** A part of what a call gave to its script. */
-export interface ResultPart {
-  readonly value: unknown;
-  readonly trust: Trust;
-  /** The author or the place of the part, if the tool names it. */
-  readonly from?: string | undefined;
-}
-
-/**
- * The parts of a call's result, by the labels of its tool. A failed call gives the text of its error. `isTainted`:
- * untrusted text has chosen the result.
- */
-export function resultParts(operation: Operation, tool: Tool | undefined, isTainted: boolean): readonly ResultPart[] {
-  const { error, result, status } = operation;
-  const trust = restTrust(operation, tool, isTainted);
-  if (status !== 'completed') return error === undefined ? [] : [{ value: error.message, trust }];
-  if (tool?.labels === undefined) return [{ value: result, trust }];
-  try {
-    return labelledParts(result, tool.labels(result as never), trust);
-  } catch {
-    return [{ value: result, trust: 'untrusted' }];
-  }
-}
-
-/** The trust of what no label names. The labels of a tool alone speak about its results. */
-function restTrust({ untrusted, status }: Operation, tool: Tool | undefined, isTainted: boolean): Trust {
-  const isMarked = untrusted === true && (tool?.labels === undefined || status !== 'completed');
-  return isTainted || isMarked || tool?.trust === 'untrusted' ? 'untrusted' : 'trusted';
-}
+import { commonReaders, type Readers } from './readers.js';
 
 /** The meaning of a tool's label for a part of a result. */
 export interface PartLabel {
   readonly trust: Trust;
+  /** The author or the place of the part, if the tool names it. */
   readonly from?: string | undefined;
+  readonly readers?: Readers;
+}
+
+/** A part of what a call gave to its script. */
+export interface ResultPart extends PartLabel {
+  readonly value: unknown;
+}
+
+/** The labels of a call's arguments, which its result keeps. */
+export interface InputLabel {
+  /** Whether untrusted text may have chosen an argument. */
+  readonly isTainted: boolean;
+  readonly readers?: Readers;
+}
+
+const NOBODY: readonly string[] = [];
+
+/** The parts of a call's result, by the labels of its tool. A failed call gives the text of its error. */
+export function resultParts(operation: Operation, tool: Tool | undefined, input: InputLabel): readonly ResultPart[] {
+  const { error, result, status } = operation;
+  const rest = restLabel(operation, tool, input);
+  if (status !== 'completed') return error === undefined ? [] : [{ value: error.message, ...rest }];
+  if (tool?.labels === undefined) return [{ value: result, ...rest }];
+  try {
+    return labelledParts(result, tool.labels(result as never), rest);
+  } catch {
+    return [{ value: result, trust: 'untrusted', readers: NOBODY }];
+  }
+}
+
+/** The label of what no label names. The labels of a tool alone speak about its results. */
+function restLabel(
+  { untrusted, status }: Operation,
+  tool: Tool | undefined,
+  { isTainted, readers }: InputLabel,
+): PartLabel {
+  const isMarked = untrusted === true && (tool?.labels === undefined || status !== 'completed');
+  return { trust: isTainted || isMarked || tool?.trust === 'untrusted' ? 'untrusted' : 'trusted', readers };
 }
 
 /**
@@ -52,43 +62,48 @@ export function partPaths(tool: Tool | undefined, result: unknown): readonly (re
 }
 
 /** The label of a part of a call's result: 0 for what no label names, else the position of the label, from 1. */
-export function partLabel(operation: Operation, tool: Tool | undefined, part: number, isTainted: boolean): PartLabel {
-  const trust = restTrust(operation, tool, isTainted);
-  if (tool?.labels === undefined || operation.status !== 'completed') return { trust };
+export function partLabel(operation: Operation, tool: Tool | undefined, part: number, input: InputLabel): PartLabel {
+  const rest = restLabel(operation, tool, input);
+  if (tool?.labels === undefined || operation.status !== 'completed') return rest;
   try {
     const labels = tool.labels(operation.result as never);
-    if (part > 0) return { trust: labels[part - 1]!.trust ?? 'untrusted', from: labels[part - 1]!.from };
-    if (labels.length === 0 || partPaths(tool, operation.result).length > 0) return { trust };
-    const isTrusted = labels.every((label) => label.trust === 'trusted') && !isTainted;
-    return { trust: isTrusted ? 'trusted' : 'untrusted', from: labels.find(({ path }) => path === '')?.from };
+    if (part > 0) return partOf(labels[part - 1]!, rest);
+    if (labels.length === 0 || partPaths(tool, operation.result).length > 0) return rest;
+    const isTrusted = labels.every((label) => label.trust === 'trusted') && !input.isTainted;
+    return {
+      trust: isTrusted ? 'trusted' : 'untrusted',
+      from: labels.find(({ path }) => path === '')?.from,
+      readers: commonReaders([rest.readers, ...labels.map(({ readers }) => readers)]),
+    };
   } catch {
-    return { trust: 'untrusted' };
+    return { trust: 'untrusted', readers: NOBODY };
   }
+}
+
+/** The label of a part that a tool's label names. */
+function partOf({ trust = 'untrusted', from, readers }: ResultLabel, rest: PartLabel): PartLabel {
+  return { trust, from, readers: commonReaders([rest.readers, readers]) };
 }
 
 /** Whether a result of the tool contains text of unknown authors. */
 export function hasUntrustedPart(tool: Tool, result: unknown): boolean {
   if (tool.trust === 'untrusted' || tool.labels === undefined) return tool.trust === 'untrusted';
   const operation = { status: 'completed', result } as Operation;
-  return resultParts(operation, tool, false).some(({ trust }) => trust === 'untrusted');
+  return resultParts(operation, tool, { isTainted: false }).some(({ trust }) => trust === 'untrusted');
 }
 
 /** Divides the result into its labelled parts and the rest. A `trusted` label cannot clean a result that is tainted. */
-function labelledParts(
-  result: unknown,
-  labels: ReturnType<NonNullable<Tool['labels']>>,
-  trust: Trust,
-): readonly ResultPart[] {
+function labelledParts(result: unknown, labels: readonly ResultLabel[], label: PartLabel): readonly ResultPart[] {
   const parts: ResultPart[] = [];
   let rest: unknown = structuredClone(result);
-  for (const { path, from, trust: own = 'untrusted' } of labels) {
-    const keys = pathKeys(path);
+  for (const own of labels) {
+    const keys = pathKeys(own.path);
     const value = valueAt(result, keys);
     if (value === undefined) continue;
-    parts.push({ value, trust: own, from });
+    parts.push({ value, ...partOf(own, label) });
     rest = without(rest, keys);
   }
-  return [...parts, { value: rest, trust }];
+  return [...parts, { value: rest, ...label }];
 }
 
 /** The members and indexes of a path such as `mails[0].body`. Throws a `TypeError` for any other form. */

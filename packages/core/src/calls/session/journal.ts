@@ -263,6 +263,11 @@ export class ScriptTape implements FollowedTape {
     return isSameCall(expected, tapeCall(call));
   }
 
+  nameOf(callIndex: number): string | undefined {
+    const call = this.#calls[callIndex];
+    return call === undefined || 'callIndex' in call ? call?.name : call[0];
+  }
+
   batch(index: number): TapeBatch | undefined {
     return this.#batches[index];
   }

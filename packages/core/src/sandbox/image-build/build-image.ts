@@ -26,6 +26,8 @@ const FIRST_COLLECTION_BYTES = 3 << 20;
 export interface SandboxParts {
   /** The guest's own code as one expression; see `build/bundle-guest.mjs`. */
   guest: string;
+  /** The runtime of labels as one expression, for the image in which copies of scripts start. */
+  labels?: string | undefined;
   /** Folder with the optimised metered engine and the record of its inputs; see `scripts/engine.mjs`. */
   engine: URL;
   /** Folder to write to. */
@@ -33,28 +35,33 @@ export interface SandboxParts {
 }
 
 /**
- * Writes `engine.wasm` (metered and optimised), `execute.image` and `compile.image` with their headers. The same
- * input gives the same bytes: the images boot with a fixed clock and fixed random numbers.
+ * Writes `engine.wasm` (metered and optimised) and the images `execute`, `compile` and `labels` with their headers. The
+ * same input gives the same bytes: the images boot with a fixed clock and fixed random numbers.
  */
-export async function buildSandbox({ guest, engine: engineFolder, out }: SandboxParts): Promise<ImageHeader> {
+export async function buildSandbox({ guest, labels, engine: engineFolder, out }: SandboxParts): Promise<ImageHeader> {
   const binary = await readOptimised(await meteredEngine(), engineFolder);
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
-  const pages = bootGuest(module, compiler, guest).engine.raw.toolscript_pages.value;
-  // Boots again with a memory that ends with the guest. With more memory, the allocations that zero all free blocks
-  // would create new blocks.
-  const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
-  const { engine, entries } = bootGuest(confined, compiler, guest);
-  const layout = findLayout(engine, module, compiler);
-  zeroFreeMemory(engine);
   const engineHash = bytesSha256(binary);
   await mkdir(out, { recursive: true });
   await writeFile(new URL('engine.wasm', out), binary);
+  const writeGuest = async (name: string, runtime?: string) => {
+    const boot = (other: WasmModule) => bootGuest(other, compiler, guest, runtime);
+    const pages = boot(module).engine.raw.toolscript_pages.value;
+    // Boots again with a memory that ends with the guest. With more memory, the allocations that zero all free blocks
+    // would create new blocks.
+    const { engine, entries } = boot(new WebAssemblyApi.Module(limitMemory(binary, pages, pages)));
+    const layout = findLayout(engine, module, compiler);
+    zeroFreeMemory(engine);
+    return writeImage({ folder: out, name }, engine, engineHash, { entries, layout });
+  };
+  const header = await writeGuest('execute');
   await writeImage({ folder: out, name: 'compile' }, compiler, engineHash, {
     entries: emptyEntries,
     layout: { heapSize: 0, promise: undefined, callSite: undefined },
   });
-  return writeImage({ folder: out, name: 'execute' }, engine, engineHash, { entries, layout });
+  if (labels !== undefined) await writeGuest('labels', labels);
+  return header;
 }
 
 /** The engine of quickjs-wasi with added counters; see `meter.ts`. */
@@ -103,18 +110,27 @@ function bootCompiler(module: WasmModule): Engine {
   return engine;
 }
 
-/** Boots an engine that cannot evaluate text and contains the guest's own code. */
-function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
+/**
+ * Boots an engine that cannot evaluate text and contains the guest's own code. With the runtime of labels, its scripts
+ * are rewritten ones.
+ */
+function bootGuest(
+  module: WasmModule,
+  compiler: Engine,
+  guest: string,
+  labels?: string,
+): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
   // defence: no-code-from-text
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
-  const makeGuest = engine.evaluate(compiler.compile(guest, 'toolscript', { keepLines: false }));
+  const evaluate = (text: string) => engine.evaluate(compiler.compile(text, 'toolscript', { keepLines: false }));
+  const makeGuest = evaluate(guest);
   const bridge = engine.call(makeGuest, engine.hostFunction());
   engine.raw.qjs_free_value(makeGuest);
   const entry = (name: keyof GuestEntries) => engine.property(bridge, name);
   const entries: GuestEntries = {
     begin: entry('begin'),
-    start: entry('start'),
+    start: labels === undefined ? entry('start') : engine.call(evaluate(labels), entry('start')),
     settle: entry('settle'),
     flush: entry('flush'),
     describeThrown: entry('describeThrown'),

@@ -1,7 +1,8 @@
-import { everything, now } from './labels.js';
+import { branchOf, everything, now } from './labels.js';
 
-export class Frame {
-  constructor(v, ls, t, pc) {
+/** An activation of a function that ends later: an asynchronous function or a generator. */
+class Activation {
+  constructor({ v, ls, t, pc }) {
     this.v = v;
     this.ls = ls;
     this.t = t;
@@ -13,29 +14,37 @@ export class Frame {
     this.sent = 0;
     this.links = [];
   }
-  a(i) {
-    return typeof this.ls === 'number' ? this.ls : this.ls[i] || 0;
-  }
 }
 export const ambientLabel = () => (now.ambient === -1 ? everything('ambient') : now.ambient);
-export function enter(a, C = Frame) {
+/** `ls`: the labels of the arguments `a`, of which the function has `n` parameters; `t`: that of `this`. */
+export function enter(a, n) {
   now.entries++;
   const p = now.pending;
-  now.pending = null;
-  if (p !== null && p.v.length === a.length) {
-    let ok = true;
-    for (let i = 0; i < a.length; i++) if (!Object.is(p.v[i], a[i])) ok = false;
-    if (ok) return new C(a, p.l, p.t, p.pc || 0);
+  if (p !== null) {
+    now.pending = null;
+    const v = p.v;
+    let i = v.length;
+    if (i === a.length) {
+      while (i > 0 && (v[i - 1] === a[i - 1] || (v[i - 1] !== v[i - 1] && a[i - 1] !== a[i - 1]))) i--;
+      if (i === 0) {
+        p.isTaken = true;
+        return { v: a, ls: p.l, t: p.t, pc: p.pc || 0 };
+      }
+    }
   }
-  const l = ambientLabel();
-  return new C(a, l, l, l);
+  const l = ambientLabel(),
+    ls = [];
+  for (let i = 0; i < n || i < a.length; i++) ls[i] = l;
+  // Nothing says in which branch native code was called.
+  return { v: a, ls, t: l, pc: branchOf(everything()) };
 }
+export const enterLater = (a, n) => new Activation(enter(a, n));
 export const split = (flat) => {
   const v = [],
     l = [];
-  for (let i = 0; i < flat.length; i += 2) {
-    v.push(flat[i]);
-    l.push(flat[i + 1] || 0);
+  for (let i = 0, at = 0; i < flat.length; i += 2, at++) {
+    v[at] = flat[i];
+    l[at] = flat[i + 1] || 0;
   }
   return [v, l];
 };

@@ -55,13 +55,13 @@ export function iterOf(v, l) {
     };
   }
   const fn = R.get(v, l, Symbol.iterator, 0),
-    it = R.call(fn, 0, v, l, []),
+    it = R.call(fn, 0, v, l, [], R.anyBranch()),
     lit = R.l,
     next = R.get(it, join(l, lit), 'next', 0);
   return {
     step(x) {
       const args = x === undefined ? [] : [x, 0];
-      const r = R.call(next, 0, it, join(l, lit), args);
+      const r = R.call(next, 0, it, join(l, lit), args, R.anyBranch());
       const lr = join(R.l, join(l, lit));
       const done = r.done;
       if (done) {
@@ -73,7 +73,7 @@ export function iterOf(v, l) {
     },
     close() {
       const f = R.get(it, join(l, lit), 'return', 0);
-      if (f != null) R.call(f, 0, it, join(l, lit), []);
+      if (f != null) R.call(f, 0, it, join(l, lit), [], R.anyBranch());
     },
   };
 }

@@ -1,4 +1,4 @@
-import { join } from './labels.js';
+import { branchOf, join, now, selectedBy } from './labels.js';
 import {
   NO_MODEL,
   boundFunctions,
@@ -13,6 +13,7 @@ import {
   recordOf,
   records,
   resolvers,
+  rewritten,
   setLabel,
   shape,
   shapeLabel,
@@ -23,6 +24,7 @@ import { R } from './registers.js';
 import {
   addKey,
   guard,
+  invoke,
   mutating,
   noteThrown,
   references,
@@ -41,13 +43,16 @@ const model = (o, names, make) => {
   for (const k of names) if (typeof o[k] === 'function') models.set(o[k], make(k));
 };
 export const arrayPrototype = Array.prototype;
-export const run = (cb, lcb, t, ...flat) => R.call(cb, lcb, t, 0, flat);
+/** Calls a function of the script: with the values `v`, their labels `l`, and the label of `this`. */
+export const run = (cb, lcb, t, lt, v, l, pc = now.pc) =>
+  rewritten.has(cb) ? invoke(cb, lcb, t, lt, v, l, pc) : R.callSplit(cb, lcb, t, lt, v, l, pc);
 export const ok = (th, v) => Array.isArray(th) && !proxies.has(th) && typeof v[0] === 'function';
 model(
   arrayPrototype,
   ['map', 'forEach', 'filter', 'find', 'findLast', 'findIndex', 'findLastIndex', 'some', 'every', 'flatMap'],
   (k) => (f, lf, th, lth, v, l) => {
     if (!ok(th, v)) return NO_MODEL;
+    const isMapped = k === 'map' || k === 'flatMap';
     const out = [];
     let P = 0;
     const kept = [];
@@ -55,13 +60,13 @@ model(
     const r = Reflect.apply(f, th, [
       (x, i, a) => {
         const le = elementLabel(th, i, lth),
-          y = run(v[0], l[0], v[1], x, le, i, 0, a, lth);
-        out[i] = R.l;
-        P = join(P, R.l);
+          y = run(v[0], l[0], v[1], l[1], [x, i, a], [le, 0, lth]);
+        if (R.l) P = join(P, R.l);
         if (y) {
           hit = le;
-          kept.push(le);
+          if (k === 'filter') kept[kept.length] = le;
         }
+        if (isMapped) out[i] = R.l;
         if (k === 'flatMap' && Array.isArray(y)) out[i] = join(out[i], contentLabels(y));
         return y;
       },
@@ -72,7 +77,7 @@ model(
       R.l = 0;
     } else if (k === 'filter') {
       kept.forEach((x, i) => setLabel(r, i, x));
-      smear(r, P);
+      smear(r, selectedBy(P));
       shape(r, join(lth, shapeLabel(th)));
       R.l = 0;
     } else if (k === 'flatMap') {
@@ -82,7 +87,7 @@ model(
       R.l = 0;
     } else if (k === 'forEach') R.l = 0;
     else if (k === 'find' || k === 'findLast')
-      R.l = join(r === undefined ? 0 : hit, join(P, join(lth, shapeLabel(th))));
+      R.l = join(r === undefined ? 0 : hit, selectedBy(join(P, join(lth, shapeLabel(th)))));
     else R.l = join(P, join(lth, shapeLabel(th)));
     return r;
   },
@@ -92,7 +97,7 @@ model(arrayPrototype, ['reduce', 'reduceRight'], () => (f, lf, th, lth, v, l) =>
   let acc = v.length > 1 ? l[1] : -1;
   const cb = (a, x, i, o) => {
     if (acc === -1) acc = join(contentLabels(th), lth);
-    const y = run(v[0], l[0], undefined, a, acc, x, elementLabel(th, i, lth), i, 0, o, lth);
+    const y = run(v[0], l[0], undefined, 0, [a, x, i, o], [acc, elementLabel(th, i, lth), 0, lth]);
     acc = R.l;
     return y;
   };
@@ -102,18 +107,19 @@ model(arrayPrototype, ['reduce', 'reduceRight'], () => (f, lf, th, lth, v, l) =>
 });
 model(arrayPrototype, ['sort', 'toSorted'], (k) => (f, lf, th, lth, v, l) => {
   if (!Array.isArray(th) || proxies.has(th)) return NO_MODEL;
-  const all = contentLabels(th);
+  const all = contentLabels(th),
+    both = join(all, lth);
   let P = 0;
   const cmp =
     typeof v[0] === 'function'
       ? (x, y) => {
-          const r = run(v[0], l[0], undefined, x, join(all, lth), y, join(all, lth));
+          const r = run(v[0], l[0], undefined, 0, [x, y], [both, both]);
           P = join(P, R.l);
           return r;
         }
       : v[0];
   const [r] = guard(join(all, lth), () => Reflect.apply(f, th, cmp === undefined ? [] : [cmp]));
-  smear(r, join(P, join(all, v[0] ? 0 : deepLabel(th))));
+  smear(r, join(selectedBy(P), join(all, v[0] ? 0 : deepLabel(th))));
   if (k === 'toSorted') shape(r, join(lth, shapeLabel(th)));
   R.l = k === 'sort' ? lth : 0;
   return r;
@@ -233,7 +239,7 @@ models.set(Map.prototype.get, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Map)) return NO_MODEL;
   const m = records.get(th);
   const r = Reflect.apply(f, th, v);
-  R.l = join(join(lth, l[0]), m ? join(m.a, join(m.k && r === undefined ? m.k : 0, m.m?.get(v[0]))) : 0);
+  R.l = join(join(lth, selectedBy(l[0])), m ? join(m.a, join(m.k && r === undefined ? m.k : 0, m.m?.get(v[0]))) : 0);
   return r;
 });
 models.set(Map.prototype.set, (f, lf, th, lth, v, l) => {
@@ -267,7 +273,7 @@ for (const o of [Map.prototype, Set.prototype]) {
     Reflect.apply(f, th, [
       (x, k, c) => {
         const a = join(join(lth, m?.a), m?.mk?.get(k));
-        run(v[0], l[0], v[1], x, join(a, m?.m?.get(k)), k, a, c, lth);
+        run(v[0], l[0], v[1], l[1], [x, k, c], [join(a, m?.m?.get(k)), a, lth]);
       },
     ]);
     R.l = 0;
@@ -339,6 +345,11 @@ models.set(Object.assign, (f, lf, th, lth, v, l) => {
   R.l = l[0];
   return v[0];
 });
+models.set(Object.create, (f, lf, th, lth, v, l) => {
+  if (v[1] !== undefined) return NO_MODEL;
+  R.l = l[0];
+  return Reflect.apply(f, th, v);
+});
 for (const f of [Object.freeze, Object.seal, Object.preventExtensions])
   models.set(f, (g, lf, th, lth, v, l) => {
     R.l = l[0];
@@ -364,7 +375,7 @@ models.set(Array.from, (f, lf, th, lth, v, l) => {
     let x = s.value,
       lx = R.l;
     if (typeof v[1] === 'function') {
-      x = run(v[1], l[1], v[2], x, lx, r.length, 0);
+      x = run(v[1], l[1], v[2], l[2], [x, r.length], [lx, 0]);
       lx = R.l;
     }
     r.push(x);
@@ -405,8 +416,15 @@ models.set(Reflect.apply, (f, lf, th, lth, v, l, pc) =>
   ),
 );
 models.set(Function.prototype.bind, (f, lf, th, lth, v, l) => {
-  const b = trampoline((t, a, la) =>
-    R.call(th, lth, v[0], l[0], [...v.slice(1).flatMap((x, i) => [x, l[i + 1]]), ...a.flatMap((x, i) => [x, la(i)])]),
+  const b = trampoline((t, a, la, lt, pc) =>
+    R.call(
+      th,
+      lth,
+      v[0],
+      l[0],
+      [...v.slice(1).flatMap((x, i) => [x, l[i + 1]]), ...a.flatMap((x, i) => [x, la(i)])],
+      pc,
+    ),
   );
   const nb = Reflect.apply(f, th, v);
   for (const k of ['length', 'name']) Object.defineProperty(b, k, { value: nb[k], configurable: true });
@@ -427,20 +445,22 @@ models.set(Reflect.set, (f, lf, th, lth, v, l) => {
   return r;
 });
 // promises
-export const chained = (p, cb, lcb, info) =>
-  typeof cb !== 'function'
-    ? cb
-    : (v) => {
-        const lv = info.lv(v);
-        const r = run(cb, lcb, undefined, v, lv);
-        info.l = join(info.l, R.l);
-        if (isObject(r)) info.v.push(r);
-        return r;
-      };
+/** `info.isCatch`: the callback runs only after a failure, whose sources have then selected the branch. */
+export const chained = (p, cb, lcb, info) => {
+  if (typeof cb !== 'function') return cb;
+  const { pc } = now;
+  return (v) => {
+    const lv = info.lv(v);
+    const r = run(cb, lcb, undefined, 0, [v], [lv], info.isCatch ? join(pc, branchOf(lv)) : pc);
+    info.l = join(info.l, R.l);
+    if (isObject(r)) info.v.push(r);
+    return r;
+  };
+};
 models.set(Promise.prototype.then, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Promise)) return NO_MODEL;
   const a = { l: 0, v: [], lv: (x) => join(lth, settled(th, x)) };
-  const b = { ...a, l: 0, v: a.v, lv: (x) => join(lth, R.caught(x)) };
+  const b = { ...a, l: 0, v: a.v, lv: (x) => join(lth, R.caught(x)), isCatch: true };
   const r = Reflect.apply(f, th, [chained(th, v[0], l[0], a), chained(th, v[1], l[1], b)]);
   promises.set(r, {
     get: (x) =>
@@ -452,12 +472,13 @@ models.set(Promise.prototype.then, (f, lf, th, lth, v, l) => {
   R.l = 0;
   return r;
 });
-models.set(Promise.prototype.catch, (f, lf, th, lth, v, l) =>
-  th instanceof Promise ? R.call(Promise.prototype.then, 0, th, lth, [undefined, 0, v[0], l[0]]) : NO_MODEL,
+models.set(Promise.prototype.catch, (f, lf, th, lth, v, l, pc) =>
+  th instanceof Promise ? R.call(Promise.prototype.then, 0, th, lth, [undefined, 0, v[0], l[0]], pc) : NO_MODEL,
 );
 models.set(Promise.prototype.finally, (f, lf, th, lth, v, l) => {
   if (!(th instanceof Promise)) return NO_MODEL;
-  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined) : v[0]]);
+  const { pc } = now;
+  const r = Reflect.apply(f, th, [typeof v[0] === 'function' ? () => run(v[0], l[0], undefined, 0, [], [], pc) : v[0]]);
   promises.set(r, { get: (x) => settled(th, x) });
   R.l = 0;
   return r;

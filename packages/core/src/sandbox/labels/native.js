@@ -1,6 +1,7 @@
-import { everything, join, now } from './labels.js';
+import { branchOf, everything, join, now, table } from './labels.js';
 import {
   deepLabel,
+  fixed,
   generatorLabel,
   generators,
   identityOnly,
@@ -23,9 +24,9 @@ import { iterLabel } from './iterators.js';
 export function trampoline(run) {
   const f = {
     f(...a) {
-      const fr = enter(a);
+      const fr = enter(a, 0);
       const t = this;
-      const v = run(t, a, (i) => fr.a(i), fr.t);
+      const v = run(t, a, (i) => fr.ls[i] || 0, fr.t, fr.pc);
       return R.ret(v, R.l);
     },
   }.f;
@@ -33,13 +34,14 @@ export function trampoline(run) {
   return f;
 }
 export function resolverAsRewritten(res) {
-  const f = trampoline((t, a, la) =>
+  const f = trampoline((t, a, la, lt, pc) =>
     R.call(
       res,
       0,
       undefined,
       0,
       a.slice(0, 1).flatMap((x, i) => [x, la(i)]),
+      pc,
     ),
   );
   Object.defineProperty(f, 'name', { value: '' });
@@ -54,18 +56,19 @@ export const accessorMakers = new Set([
   Object.prototype.__defineGetter__,
   Object.prototype.__defineSetter__,
 ]);
-export const mutating = new Set(),
-  trampolines = new WeakMap();
+export const mutating = table(new Set()),
+  trampolines = table(new WeakMap());
 export function asRewritten(g) {
   let f = trampolines.get(g);
   if (!f) {
-    f = trampoline((t, a, la, lt) =>
+    f = trampoline((t, a, la, lt, pc) =>
       R.call(
         g,
         0,
         t,
         lt,
         a.flatMap((x, i) => [x, la(i)]),
+        pc,
       ),
     );
     for (const k of ['length', 'name']) Object.defineProperty(f, k, { value: g[k], configurable: true });
@@ -102,16 +105,33 @@ export function guard(l, run) {
     R.acc = join(sacc, R.acc);
   }
 }
+const { apply } = Reflect;
+/** `Reflect.apply`, which takes longer than a call. */
+function applied(f, th, v) {
+  if (th !== undefined) return apply(f, th, v);
+  switch (v.length) {
+    case 0:
+      return f();
+    case 1:
+      return f(v[0]);
+    case 2:
+      return f(v[0], v[1]);
+    case 3:
+      return f(v[0], v[1], v[2]);
+    default:
+      return apply(f, th, v);
+  }
+}
 export function invoke(f, lf, th, lth, v, l, pc) {
-  now.pending = { v, l, t: lth || 0, pc: join(pc, lf) };
+  now.pending = { v, l, t: lth || 0, pc: lf ? join(pc, branchOf(lf)) : pc || 0 };
   now.lastFrame = null;
   const sa = now.ambient,
     sw = now.watch;
   now.ambient = -1;
   now.watch = 0;
   try {
-    const r = Reflect.apply(f, th, v);
-    if (now.lastFrame && isObject(r) && Object.getPrototypeOf(r) === f.prototype) {
+    const r = applied(f, th, v);
+    if (now.lastFrame !== null && isObject(r) && Object.getPrototypeOf(r) === f.prototype) {
       generators.set(r, now.lastFrame);
       R.l = 0;
     }
@@ -151,6 +171,17 @@ export function native(f, lf, th, lth, v, l, isNew) {
       return r;
     } finally {
       now.ambient = sa;
+    }
+  }
+  if (!isNew && (!isObject(th) || fixed.has(th)) && !v.some(isObject)) {
+    // Nothing of the script runs, and nothing can change.
+    try {
+      const r = Reflect.apply(f, th, v);
+      R.l = L;
+      return r;
+    } catch (e) {
+      noteOtherThrown(e, L);
+      throw e;
     }
   }
   if (iterators.has(th) && f.name === 'next') {

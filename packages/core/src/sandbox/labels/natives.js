@@ -1,4 +1,5 @@
-import { has, identityOnly, isObject, pureFunctions } from './records.js';
+import { table } from './labels.js';
+import { fixed, has, identityOnly, isObject, pureFunctions } from './records.js';
 import { arrayPrototype } from './models.js';
 
 // natives without effects model what they are given; and those that read no contents
@@ -7,7 +8,7 @@ export const SAFE = new Set(
     ' ',
   ),
 );
-export const natives = new Set(),
+export const natives = table(new Set()),
   plainGetters = new WeakSet();
 for (const name of Object.getOwnPropertyNames(globalThis)) {
   if (name === 'tools' || name === 'context') continue;
@@ -20,6 +21,7 @@ for (const name of Object.getOwnPropertyNames(globalThis)) {
   for (const o of [g, g?.prototype])
     if (isObject(o)) {
       if (typeof o === 'function') natives.add(o);
+      if (Object.isFrozen(o)) fixed.add(o);
       for (const k of Reflect.ownKeys(o)) {
         const d = Reflect.getOwnPropertyDescriptor(o, k);
         if (typeof d.value === 'function') natives.add(d.value);
@@ -94,6 +96,7 @@ for (const f of [
   arrayPrototype.toReversed,
   arrayPrototype.with,
   arrayPrototype.toSpliced,
+  Object.create,
   Object.getOwnPropertyNames,
   Object.is,
   Object.groupBy,
@@ -106,4 +109,4 @@ for (const f of [
   globalThis.Intl?.DateTimeFormat,
 ])
   if (f) pureFunctions.add(f);
-for (const f of [Array.isArray, Object.isFrozen, Object.getPrototypeOf, Object.create, Array]) identityOnly.add(f);
+for (const f of [Array.isArray, Object.isFrozen, Object.getPrototypeOf, Array]) identityOnly.add(f);

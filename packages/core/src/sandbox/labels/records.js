@@ -1,38 +1,41 @@
-import { join } from './labels.js';
+import { join, table } from './labels.js';
 
-export const records = new WeakMap(),
-  homes = new WeakMap(),
-  rewritten = new WeakSet(),
-  promises = new WeakMap(),
-  generators = new WeakMap(),
-  iterators = new WeakMap(),
-  thrownObjects = new WeakMap(),
-  thrownPrimitives = new Map(),
-  boundFunctions = new WeakMap(),
-  resolvers = new WeakMap(),
-  proxies = new WeakMap(),
-  models = new Map(),
+export const records = table(new WeakMap()),
+  homes = table(new WeakMap()),
+  rewritten = table(new WeakSet()),
+  promises = table(new WeakMap()),
+  generators = table(new WeakMap()),
+  iterators = table(new WeakMap()),
+  thrownObjects = table(new WeakMap()),
+  thrownPrimitives = table(new Map()),
+  boundFunctions = table(new WeakMap()),
+  resolvers = table(new WeakMap()),
+  proxies = table(new WeakMap()),
+  /** Frozen objects of the language, such as `Math`: nothing of the script is in them. */
+  fixed = table(new WeakSet()),
+  models = table(new Map()),
   pureFunctions = new Set(),
   identityOnly = new Set(),
   templateSites = new Map();
 export const isObject = (v) => (typeof v === 'object' && v !== null) || typeof v === 'function';
 export const recordOf = (o) => {
   let m = records.get(o);
-  if (!m) records.set(o, (m = { a: 0, k: 0, p: new Map(), m: null, mk: null }));
+  if (!m) records.set(o, (m = { a: 0, k: 0, p: { __proto__: null }, m: null, mk: null }));
   return m;
 };
-export const keyOf = (k) => (typeof k === 'string' && k.length < 11 && String(+k) === k ? +k : k);
 export const has = Object.prototype.hasOwnProperty,
-  hasOwn = (o, k) => has.call(o, k);
+  { hasOwn } = Object,
+  { isView } = ArrayBuffer,
+  { ownKeys } = Reflect;
 export const setLabel = (o, k, l) => {
   const m = records.get(o);
-  if (m) m.p.set(keyOf(k), l || 0);
-  else if (l) recordOf(o).p.set(keyOf(k), l);
+  if (m) m.p[k] = l || 0;
+  else if (l) recordOf(o).p[k] = l;
 };
 export const smear = (o, l) => {
   if (l && isObject(o)) {
     recordOf(o).a = join(recordOf(o).a, l);
-    if (ArrayBuffer.isView(o)) smear(o.buffer, l);
+    if (isView(o)) smear(o.buffer, l);
   }
 };
 export const shape = (o, l) => {
@@ -40,7 +43,7 @@ export const shape = (o, l) => {
 };
 export const elementLabel = (o, k, l) => {
   const m = records.get(o);
-  return m ? join(join(l, m.a), m.p.get(k)) : l;
+  return m ? join(join(l, m.a), m.p[k]) : l;
 };
 export const shapeLabel = (o) => {
   const m = records.get(o);
@@ -50,7 +53,7 @@ export const contentLabels = (o) => {
   const m = records.get(o);
   if (!m) return 0;
   let l = join(m.a, m.k);
-  for (const x of m.p.values()) l = join(l, x);
+  for (const k of ownKeys(m.p)) l = join(l, m.p[k]);
   if (m.m) for (const x of m.m.values()) l = join(l, x);
   if (m.mk) for (const x of m.mk.values()) l = join(l, x);
   return l;
@@ -65,14 +68,14 @@ export function deepLabel(v, seen) {
   if (target) return deepLabel(target, seen);
   let l = contentLabels(v);
   if (typeof v === 'function' && !records.has(v)) return l;
-  if (ArrayBuffer.isView(v)) return join(l, contentLabels(v.buffer));
+  if (isView(v)) return join(l, contentLabels(v.buffer));
   if (generators.has(v)) return join(l, generatorLabel(generators.get(v)));
   if (iterators.has(v)) {
     const it = iterators.get(v);
     return it.src ? join(l, join(it.l, deepLabel(it.src, seen))) : join(l, it.l);
   }
   if (promises.has(v)) return l;
-  for (const k of Reflect.ownKeys(v)) {
+  for (const k of ownKeys(v)) {
     const d = Reflect.getOwnPropertyDescriptor(v, k);
     if (d && 'value' in d && isObject(d.value)) l = join(l, deepLabel(d.value, seen));
   }

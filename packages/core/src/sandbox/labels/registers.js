@@ -1,4 +1,4 @@
-import { everything, join, now } from './labels.js';
+import { branchOf, everything, join, now, selectedBy } from './labels.js';
 import {
   NO_MODEL,
   boundFunctions,
@@ -9,7 +9,7 @@ import {
   hasOwn,
   homes,
   isObject,
-  keyOf,
+  isView,
   models,
   promises,
   proxies,
@@ -24,7 +24,7 @@ import {
   thrownObjects,
   thrownPrimitives,
 } from './records.js';
-import { enter, split } from './frames.js';
+import { enter, enterLater, split } from './frames.js';
 import {
   accessorMakers,
   addKey,
@@ -35,6 +35,7 @@ import {
   native,
   noteOtherThrown,
   noteThrown,
+  references,
   resolverAsRewritten,
   setEntry,
   settled,
@@ -46,12 +47,13 @@ import { natives, plainGetters } from './natives.js';
 export const R = {
   l: 0,
   il: 0,
-  itl: 0,
   r: undefined,
   th: undefined,
   lth: 0,
   acc: 0,
   H: { hole: true },
+  /** Stands before the label of how many values were spread. */
+  S: { spread: true },
   join,
   s: (v, l) => {
     R.l = l || 0;
@@ -67,19 +69,23 @@ export const R = {
   z1: (o) => o,
   t: (a, b, c) => c,
   sj: (v, l, c) => {
-    R.l = join(l, c);
+    R.l = c ? join(l, selectedBy(c)) : l || 0;
     return v;
   },
-  enter: (a) => enter(a),
-  enterGen(a) {
-    const f = enter([...a]);
+  /** The label of a branch. */
+  br: branchOf,
+  /** The label of a branch of which nothing is known. */
+  anyBranch: () => branchOf(everything()),
+  enter,
+  enterLater,
+  enterGen(a, n) {
+    const f = enterLater([...a], n);
     now.lastFrame = f;
     return f;
   },
   ret(v, l, f) {
     R.l = l || 0;
-    R.acc = join(R.acc, l);
-    if (now.watch && isObject(v)) R.acc = join(R.acc, deepLabel(v));
+    if (now.watch) R.acc = join(R.acc, isObject(v) ? join(l, deepLabel(v)) : l);
     if (f) f.out = join(f.out, l);
     return v;
   },
@@ -137,12 +143,12 @@ export const R = {
   },
   rest(a, f, i) {
     const r = a.slice(i);
-    r.forEach((_, x) => setLabel(r, x, f.a(i + x)));
+    r.forEach((_, x) => setLabel(r, x, f.ls[i + x]));
     R.l = 0;
     return r;
   },
   args(a, f) {
-    for (let i = 0; i < a.length; i++) setLabel(a, i, f.a(i));
+    for (let i = 0; i < a.length; i++) setLabel(a, i, f.ls[i]);
   },
   fn(f, len, name) {
     rewritten.add(f);
@@ -180,7 +186,7 @@ export const R = {
   },
   pget(o, lo, k, _, v, isAcc) {
     const m = records.get(o);
-    R.l = isAcc ? join(R.l, lo) : join(lo, m ? join(m.a, m.p.get(k)) : 0);
+    R.l = isAcc ? join(R.l, lo) : join(lo, m ? join(m.a, m.p[k]) : 0);
     return v;
   },
   pset: (o, k, l) => setLabel(o, k, l),
@@ -205,28 +211,41 @@ export const R = {
       typeof o === 'object' &&
       o !== null &&
       typeof k !== 'object' &&
-      typeof k !== 'function' &&
-      hasOwn(o, k) &&
-      !ArrayBuffer.isView(o)
+      typeof k !== 'function'
     ) {
-      const m = records.get(o);
-      let l = lo === lk ? lo || 0 : join(lo, lk);
-      if (m !== undefined) {
-        l = join(join(l, m.a), m.p.get(keyOf(k)));
-        if (m.k && k === 'length') l = join(l, m.k);
+      // No code of the script runs. Names that begin with a letter are no elements of a view.
+      if (hasOwn(o, k)) {
+        if ((typeof k === 'string' && k > ':') || !isView(o)) {
+          const m = records.get(o);
+          let l = lk ? join(lo, selectedBy(lk)) : lo || 0;
+          if (m !== undefined) {
+            l = join(join(l, m.a), m.p[k]);
+            if (m.k && k === 'length') l = join(l, m.k);
+          }
+          R.l = l;
+          return o[k];
+        }
+      } else {
+        const v = o[k];
+        if (typeof v === 'function' && natives.has(v)) {
+          R.l = lk || 0;
+          return v;
+        }
       }
-      R.l = l;
-      return o[k];
     }
     if (!isObject(o)) {
       R.l = join(lo, lk);
       return o[k];
     }
+    return R.getAny(o, lo, k, lk);
+  },
+  /** Reads a property of an object, whatever code this runs. */
+  getAny(o, lo, k, lk) {
     if (isObject(k)) {
       lk = join(lk, deepLabel(k));
       k = typeof k === 'symbol' ? k : String(k);
     }
-    const base = join(lo, lk);
+    const base = join(lo, selectedBy(lk));
     if (proxies.has(o)) {
       const [v, l] = guard(join(base, deepLabel(o)), () => o[k]);
       R.l = l;
@@ -248,12 +267,11 @@ export const R = {
     }
     let l = now.entries !== n0 ? join(base, R.l) : base,
       x = o;
-    const nk = keyOf(k);
-    if (ArrayBuffer.isView(o)) l = join(l, contentLabels(o.buffer));
+    if (isView(o)) l = join(l, contentLabels(o.buffer));
     while (x) {
       const m = records.get(x);
       if (m) {
-        l = join(join(l, m.a), m.p.get(nk));
+        l = join(join(l, m.a), m.p[k]);
         if (k === 'length' || k === 'size') l = join(l, m.k);
       }
       const d = Reflect.getOwnPropertyDescriptor(x, k);
@@ -281,14 +299,14 @@ export const R = {
     let x = Object.getPrototypeOf(t);
     while (x) {
       const m = records.get(x);
-      if (m) R.l = join(R.l, join(m.a, m.p.get(k)));
+      if (m) R.l = join(R.l, join(m.a, m.p[k]));
       x = Object.getPrototypeOf(x);
     }
     return typeof v === 'function' && mutating.has(v) ? asRewritten(v) : v;
   },
   g(k) {
     const m = records.get(globalThis);
-    return m ? join(m.a, m.p.get(k)) : 0;
+    return m ? join(m.a, m.p[k]) : 0;
   },
   set(o, lo, k, lk, v, lv) {
     if (isObject(k)) {
@@ -302,7 +320,7 @@ export const R = {
       typeof o === 'object' &&
       o !== null &&
       hasOwn(o, k) &&
-      !ArrayBuffer.isView(o)
+      !isView(o)
     ) {
       o[k] = v;
       const m = records.get(o);
@@ -331,7 +349,7 @@ export const R = {
       if (proxies.has(o)) {
         if (l) smear(proxies.get(o), l);
       } else if (now.entries === n0) {
-        if (ArrayBuffer.isView(o)) smear(o, l);
+        if (isView(o)) smear(o, l);
         else if (Reflect.getOwnPropertyDescriptor(o, k)?.writable !== undefined) {
           if (Array.isArray(o) && k === 'length') shape(o, l);
           else setLabel(o, k, l);
@@ -391,7 +409,6 @@ export const R = {
   isin(k, lk, o, lo) {
     let l = join(lk, lo),
       x = o;
-    const nk = keyOf(k);
     if (proxies.has(o)) {
       const [v, l2] = guard(join(l, deepLabel(o)), () => k in o);
       R.l = l2;
@@ -399,7 +416,7 @@ export const R = {
     }
     while (isObject(x)) {
       const m = records.get(x);
-      if (m) l = join(l, join(join(m.a, m.k), m.p.get(nk)));
+      if (m) l = join(l, join(join(m.a, m.k), m.p[k]));
       x = Object.getPrototypeOf(x);
     }
     R.l = l;
@@ -438,13 +455,29 @@ export const R = {
     return s;
   },
   arr(flat) {
-    const a = new Array(flat.length / 2);
+    const a = [];
+    let at = 0;
     for (let i = 0; i < flat.length; i += 2) {
-      if (flat[i] === R.H) continue;
-      a[i / 2] = flat[i];
-      if (flat[i + 1]) setLabel(a, i / 2, flat[i + 1]);
+      const v = flat[i],
+        l = flat[i + 1];
+      if (v === R.S) {
+        shape(a, l);
+        continue;
+      }
+      if (v !== R.H) {
+        a[at] = v;
+        if (l) setLabel(a, at, l);
+      }
+      at++;
     }
+    a.length = at;
     return a;
+  },
+  /** An object literal without computed names, and the labels of its members: name and label in turn. */
+  ol(o, ...labels) {
+    for (let i = 0; i < labels.length; i += 2) if (labels[i + 1]) setLabel(o, labels[i], labels[i + 1]);
+    R.l = 0;
+    return o;
   },
   obj(flat) {
     const o = {},
@@ -489,9 +522,10 @@ export const R = {
     R.l = 0;
     return r;
   },
+  /** The label of how many values there are in what a loop iterates over. */
+  its: (v, l) => join(l, !isObject(v) ? 0 : Array.isArray(v) ? shapeLabel(v) : deepLabel(v)),
   it(v, l) {
     const it = iterOf(v, l);
-    R.itl = l;
     return {
       [Symbol.iterator]: () => ({
         next: () => {
@@ -529,10 +563,10 @@ export const R = {
         },
       };
     }
-    const it = R.call(R.m(v, l, Symbol.asyncIterator, 0), 0, v, l, []),
+    const it = R.call(R.m(v, l, Symbol.asyncIterator, 0), 0, v, l, [], R.anyBranch()),
       g = generators.get(it);
-    const o = { next: () => R.call(R.m(it, l, 'next', 0), 0, it, l, []) };
-    if (it.return) o.return = (x) => R.call(R.m(it, l, 'return', 0), 0, it, l, []);
+    const o = { next: () => R.call(R.m(it, l, 'next', 0), 0, it, l, [], R.anyBranch()) };
+    if (it.return) o.return = (x) => R.call(R.m(it, l, 'return', 0), 0, it, l, [], R.anyBranch());
     return {
       lab: (x) => (g ? join(l, generatorLabel(g)) : join(l, everything('for await'))),
       o: { [Symbol.asyncIterator]: () => o },
@@ -545,6 +579,12 @@ export const R = {
       R.il = lab;
       yield k;
     }
+  },
+  /** The values of a spread element of an array, and how many they are. */
+  spreadIn(v, l) {
+    const out = R.spread(v, l);
+    out.push(R.S, R.its(v, l));
+    return out;
   },
   spread(v, l) {
     const out = [];
@@ -606,14 +646,33 @@ export const R = {
     if (now.entries === R.supN) smear(t, R.supL);
   },
   call(f, lf, th, lth, flat, pc, forced) {
-    const [v, l] = split(flat);
+    const v = [],
+      l = [];
+    for (let i = 0, at = 0; i < flat.length; i += 2, at++) {
+      v[at] = flat[i];
+      l[at] = flat[i + 1] || 0;
+    }
     if (forced || rewritten.has(f)) return invoke(f, lf, th, lth, v, l, pc);
+    return R.callSplit(f, lf, th, lth, v, l, pc);
+  },
+  callSplit(f, lf, th, lth, v, l, pc) {
+    if (pc === undefined) return R.callNative(f, lf, th, lth, v, l, pc);
+    const before = now.pc;
+    // Also the number of values selects how often a callback runs.
+    now.pc = join(pc, branchOf(join(lth, isObject(th) ? shapeLabel(th) : 0)));
+    try {
+      return R.callNative(f, lf, th, lth, v, l, pc);
+    } finally {
+      now.pc = before;
+    }
+  },
+  callNative(f, lf, th, lth, v, l, pc) {
     if (typeof f !== 'function') {
       R.l = 0;
       return f(...v);
     }
     const h = hostFunctions.get(f);
-    if (h !== undefined) return callHost(f, h, v, l, join(pc, lf));
+    if (h !== undefined) return callHost(f, h, v, l, join(pc, branchOf(lf)));
     const res = resolvers.get(f);
     if (res) {
       res.l = join(res.l, join(l[0], lf));
@@ -639,16 +698,60 @@ export const R = {
     }
     return native(f, lf, th, lth, v, l);
   },
+  /** A new collection with the entries of `v[0]`. */
+  collection(F, lF, v, l, pc) {
+    if (v[0] == null) {
+      R.l = 0;
+      return new F(...v);
+    }
+    const c = new F();
+    const it = iterOf(v[0], l[0]);
+    for (;;) {
+      const r = it.step();
+      if (r.done) break;
+      const le = R.l;
+      if (F === Set || F === WeakSet) {
+        c.add(r.value);
+        if (F === Set) addKey(c, r.value, le);
+      } else if (F === WeakMap) {
+        const k = R.get(r.value, le, 0, 0),
+          lk = R.l,
+          x = R.get(r.value, le, 1, 0);
+        R.call(c.set, 0, c, 0, [k, lk, x, R.l], pc);
+      } else {
+        const k = R.get(r.value, le, 0, 0),
+          lk = R.l,
+          x = R.get(r.value, le, 1, 0),
+          lx = R.l;
+        c.set(k, x);
+        setEntry(c, k, lk, x, lx);
+      }
+    }
+    R.l = lF || 0;
+    return c;
+  },
   new(F, lF, flat, pc) {
     const [v, l] = split(flat);
     if (rewritten.has(F)) {
-      now.pending = { v, l, t: 0, pc };
+      const p = { v, l, t: 0, pc, isTaken: false };
+      now.pending = p;
       const sa = now.ambient;
       now.ambient = -1;
       const sw = now.watch;
       now.watch = 0;
       try {
-        return Reflect.construct(F, v);
+        const r = Reflect.construct(F, v);
+        // A class without a constructor gives its arguments to a built-in one.
+        if (!p.isTaken)
+          smear(
+            r,
+            references(
+              0,
+              0,
+              v.map((x, i) => join(l[i], deepLabel(x))),
+            ),
+          );
+        return r;
       } finally {
         now.pending = null;
         now.ambient = sa;
@@ -670,32 +773,7 @@ export const R = {
       R.l = 0;
       return p;
     }
-    if ((F === Map || F === Set) && v[0] != null) {
-      const c = new F();
-      const it = iterOf(v[0], l[0]);
-      for (;;) {
-        const r = it.step();
-        if (r.done) break;
-        const le = R.l;
-        if (F === Set) {
-          c.add(r.value);
-          addKey(c, r.value, le);
-        } else {
-          const k = R.get(r.value, le, 0, 0),
-            lk = R.l,
-            x = R.get(r.value, le, 1, 0),
-            lx = R.l;
-          c.set(k, x);
-          setEntry(c, k, lk, x, lx);
-        }
-      }
-      R.l = lF || 0;
-      return c;
-    }
-    if (F === Map || F === Set || F === WeakMap || F === WeakSet) {
-      R.l = 0;
-      return new F(...v);
-    }
+    if (F === Map || F === Set || F === WeakMap || F === WeakSet) return R.collection(F, lF, v, l, pc);
     if (F === Proxy) {
       const p = new Proxy(...v);
       proxies.set(p, v[0]);

@@ -1,21 +1,10 @@
-import { join, now, source } from './labels.js';
-import {
-  deepLabel,
-  hasOwn,
-  isObject,
-  promises,
-  proxies,
-  recordOf,
-  records,
-  setLabel,
-  shape,
-  shapeLabel,
-} from './records.js';
+import { join, now, source, table } from './labels.js';
+import { deepLabel, hasOwn, isObject, promises, proxies, setLabel, shape, shapeLabel } from './records.js';
 import { R } from './registers.js';
 import { guard, noteOtherThrown, noteThrown } from './native.js';
 
 /** The functions of the guest that the script calls: tools, timers and output. */
-export const hostFunctions = new Map();
+export const hostFunctions = table(new Map());
 /** The objects whose members are tools. */
 export const namespaces = new WeakSet();
 /** A member of a result that the host adds, and that no script sees: the paths of the parts of the result. */
@@ -129,17 +118,19 @@ function argumentLabels(value, label) {
   return flows;
 }
 
-const marked = new WeakSet();
+/** The results whose parts have labels of their own. */
+const divided = new WeakSet();
 
-/** Labels a result that the script receives. Returns the label of the value itself. */
+/**
+ * Labels a result that the script receives. Returns the label of the value itself. What is read from a labelled value has
+ * its label, so that the values in it need none.
+ */
 function mark(value, call, whole) {
   if (!isObject(value)) return whole;
-  if (marked.has(value)) return records.get(value).a ? whole : 0;
+  if (divided.has(value)) return 0;
   const paths = takeParts(value);
-  if (paths === undefined) {
-    markAll(value, whole);
-    return whole;
-  }
+  if (paths === undefined) return whole;
+  divided.add(value);
   const tree = new Map();
   paths.forEach((path, index) => addPart(tree, path, source({ call, part: index + 1 })));
   markParts(value, tree, whole);
@@ -164,21 +155,7 @@ function addPart(tree, path, label) {
   at.set(path.at(-1), label);
 }
 
-function markAll(value, label) {
-  const open = [value];
-  while (open.length > 0) {
-    const x = open.pop();
-    if (!isObject(x)) continue;
-    const record = recordOf(x);
-    marked.add(x);
-    record.a = join(record.a, label);
-    for (const k of Object.keys(x)) open.push(x[k]);
-  }
-}
-
 function markParts(value, tree, rest) {
-  marked.add(value);
-  recordOf(value);
   shape(value, rest);
   for (const k of Object.keys(value)) {
     const x = value[k],
@@ -187,8 +164,6 @@ function markParts(value, tree, rest) {
       markParts(x, part, rest);
       continue;
     }
-    const label = typeof part === 'number' ? part : rest;
-    setLabel(value, k, label);
-    markAll(x, label);
+    setLabel(value, k, typeof part === 'number' ? part : rest);
   }
 }

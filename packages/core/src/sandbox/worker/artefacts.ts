@@ -17,13 +17,12 @@ export interface Artefacts extends ExecuteArtefacts {
   compile: Image;
 }
 
+/** The images in which scripts start; `labels`: those of copies that report labels. */
+export type StartImage = 'execute' | 'labels';
+
 /** Reads this version's engine and images. `maxMemoryMb` is the maximum linear memory of one instance. */
-export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
-  const [engine, execute, compile] = await Promise.all([
-    readEngine(),
-    loadImageFile('execute'),
-    loadImageFile('compile'),
-  ]);
+export async function loadArtefacts(maxMemoryMb: number, image: StartImage = 'execute'): Promise<Artefacts> {
+  const [engine, execute, compile] = await Promise.all([readEngine(), loadImageFile(image), loadImageFile('compile')]);
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute, compile };
 }
 

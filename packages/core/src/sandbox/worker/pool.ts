@@ -16,6 +16,7 @@ import type { Defined } from '../../protocol/json.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { PROTOCOL_VERSION } from '../quickjs/image.js';
+import type { StartImage } from './artefacts.js';
 import {
   LiveRun,
   RestorableImages,
@@ -53,6 +54,11 @@ export interface QuickJsOptions {
   maxMemoryMb?: number | undefined;
 }
 
+interface PoolOptions extends QuickJsOptions {
+  /** The image in which all scripts start. Default `execute`. */
+  image?: StartImage | undefined;
+}
+
 /** If this number of workers have died while they executed a script, the script counts as the cause. */
 const MAX_DEATHS = 3;
 
@@ -72,7 +78,7 @@ export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
   readonly bridge: NonNullable<SandboxRuntime['bridge']> = QUICKJS_BRIDGE;
   readonly sharesMemory = true;
-  readonly #options: Defined<QuickJsOptions>;
+  readonly #options: Defined<PoolOptions>;
   readonly #workers: WorkerRoster;
   readonly #runs = new RunTable<LiveRun>();
   readonly #waiting: FairQueue<LiveRun>;
@@ -103,7 +109,7 @@ export class QuickJsPool implements SandboxRuntime {
   #movedCount = 0;
 
   /** `entry`: the module of a worker thread. Tests pass modules with faults. */
-  constructor(options: QuickJsOptions = {}, entry = coreFile('sandbox/worker/entry.js')) {
+  constructor(options: PoolOptions = {}, entry = coreFile('sandbox/worker/entry.js')) {
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
       slotsPerWorker: options.slotsPerWorker ?? 1_024,
@@ -111,6 +117,7 @@ export class QuickJsPool implements SandboxRuntime {
       maxScriptsPerWorker: options.maxScriptsPerWorker ?? Number.POSITIVE_INFINITY,
       maxWaiting: options.maxWaiting ?? 10_000,
       maxMemoryMb: options.maxMemoryMb ?? 1_088,
+      image: options.image ?? 'execute',
     };
     this.#workers = new WorkerRoster(this.#options, entry, {
       onReport: (worker, report) => this.#receive(worker, report),

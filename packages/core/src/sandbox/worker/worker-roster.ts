@@ -1,4 +1,4 @@
-import { loadArtefacts, type Artefacts } from './artefacts.js';
+import { loadArtefacts, type Artefacts, type StartImage } from './artefacts.js';
 import type { WorkerReport } from './messages.js';
 import { WorkerThread, type Lane } from './worker-thread.js';
 
@@ -9,6 +9,7 @@ interface RosterOptions {
   /** A worker that has started this many scripts is replaced. */
   readonly maxScriptsPerWorker: number;
   readonly maxMemoryMb: number;
+  readonly image: StartImage;
 }
 
 interface RosterHandlers {
@@ -157,7 +158,7 @@ export class WorkerRoster {
   }
 
   #spawn(lane: Lane): WorkerThread {
-    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
+    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb, this.#options.image);
     const worker: WorkerThread = new WorkerThread(
       this.#artefacts,
       this.#options.slotsPerWorker,

@@ -9,8 +9,19 @@ import type {
 import type { EditLayers } from '../syntax/source-text.js';
 import type { ParametersByTool } from '../repair/positional.js';
 import type { SourceFacts } from '../analyse/source-facts.js';
+import type { RewrittenScript } from '../label-rewrite/rewrite.js';
 
 /** A request to the compiler's thread, which handles one request at a time. */
+export type ThreadRequest = CompileRequest | LabelRequest;
+
+export type AnswerTo<Request extends ThreadRequest> = Request extends LabelRequest ? RewrittenScript : CompileAnswer;
+
+/** Rewrites a compiled script for labels; see `script/label-rewrite`. */
+export interface LabelRequest {
+  readonly javascript: string;
+  readonly control: boolean;
+}
+
 export interface CompileRequest {
   readonly source: string;
   /** The names of the existing tools. Undefined: names are not checked. */
@@ -25,7 +36,7 @@ export interface CompileRequest {
   readonly keptTools?: KeptTools | undefined;
 }
 
-/** The thread's answer: plain data. */
+/** The thread's answer to a `CompileRequest`: plain data. */
 export type CompileAnswer =
   | {
       readonly type: 'compiled';
@@ -46,6 +57,6 @@ export type CompileAnswer =
 
 export type ThreadMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'answer'; readonly answer: CompileAnswer }
+  | { readonly type: 'answer'; readonly answer: CompileAnswer | RewrittenScript }
   /** A fault of the thread itself. `detail` is for the host's log only. */
   | { readonly type: 'broken'; readonly detail: string };

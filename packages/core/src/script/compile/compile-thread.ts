@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue, type QueueTurn } from '../../protocol/fair-queue.js';
-import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
+import type { AnswerTo, ThreadMessage, ThreadRequest } from './compile-messages.js';
 
 /**
  * Manages one worker thread that parses, and its replacements.
@@ -30,8 +30,12 @@ export class CompileThread {
   }
 
   /** Never rejects. The time in which the thread starts does not count as a wait. */
-  run(request: CompileRequest, { principal, waitMs }: QueueTurn): Promise<ThreadResult> {
-    return new Promise((resolve) => {
+  run<Request extends ThreadRequest>(
+    request: Request,
+    { principal, waitMs }: QueueTurn,
+  ): Promise<ThreadResult<AnswerTo<Request>>> {
+    return new Promise((settle) => {
+      const resolve = settle as Job['resolve'];
       if (this.#state.name === 'closed') return resolve({ type: 'closed' });
       const startMs = this.#state.name === 'none' || this.#state.name === 'starting' ? START_MS : 0;
       this.#queue.add({ request, resolve }, { principal, waitMs: waitMs + startMs }, (waitedMs) =>
@@ -185,8 +189,8 @@ export interface CompileThreadOptions {
   readonly deadlineMs: number;
 }
 
-export type ThreadResult =
-  | { readonly type: 'answer'; readonly answer: CompileAnswer }
+export type ThreadResult<Answer = AnswerTo<ThreadRequest>> =
+  | { readonly type: 'answer'; readonly answer: Answer }
   | { readonly type: 'deadline' }
   /** The job needed more memory than the thread has. */
   | { readonly type: 'memory' }
@@ -208,7 +212,7 @@ const CLOSE_MS = 1_000;
 const MAX_ABANDONED = 3;
 
 interface Job {
-  readonly request: CompileRequest;
+  readonly request: ThreadRequest;
   readonly resolve: (result: ThreadResult) => void;
 }
 

@@ -55,6 +55,11 @@ export interface CompileOptions {
   readonly queueWaitMs?: number | undefined;
 }
 
+export interface RewriteOptions extends Pick<CompileOptions, 'principal' | 'queueWaitMs'> {
+  /** Whether branches count as sources too. */
+  readonly control: boolean;
+}
+
 export interface CompilerStats {
   hits: number;
   misses: number;
@@ -75,6 +80,11 @@ export interface Compiler {
    * checker was available or free.
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
+  /**
+   * Rewrites a compiled script for labels; see `label-rewrite`. Undefined: the script has syntax that the rewriter does
+   * not know, or the compiler has failed or was too busy. Never rejects.
+   */
+  rewriteForLabels(javascript: string, options: RewriteOptions): Promise<string | undefined>;
   /** Starts the worker thread ahead of time. Resolves when the worker thread has started or could not be started. */
   warm(): Promise<void>;
   /** Ends the worker thread. Compiles that wait end with a ScriptCancelledError. Idempotent. */
@@ -127,6 +137,15 @@ class ThreadedCompiler implements Compiler {
     }
   }
 
+  async rewriteForLabels(
+    javascript: string,
+    { control, principal, queueWaitMs = DEFAULT_LIMITS.queueWaitMs }: RewriteOptions,
+  ): Promise<string | undefined> {
+    const result = await this.#thread.run({ javascript, control }, { principal, waitMs: queueWaitMs });
+    this.#reportFault(result);
+    return result.type === 'answer' && result.answer.ok ? result.answer.code : undefined;
+  }
+
   warm(): Promise<void> {
     return this.#thread.warm();
   }
@@ -157,10 +176,7 @@ class ThreadedCompiler implements Compiler {
     let result = await this.#thread.run(request, turn);
     const parameters = wantsFacts && result.type === 'answer' ? parametersFor(result.answer, options) : undefined;
     if (parameters !== undefined) result = await this.#thread.run({ ...request, parameters }, turn);
-    if (result.type === 'broken')
-      this.#onInternalError?.(
-        `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
-      );
+    this.#reportFault(result);
     if (result.type !== 'answer') return rejectedResult(threadFailure(result));
     const { answer } = result;
     if (answer.type === 'failed') return this.#cacheResult(key, rejectedResult(answer.failure, answer.diagnostics));
@@ -178,6 +194,13 @@ class ThreadedCompiler implements Compiler {
         ? withTypes(source, answer, checked)
         : rejectedResult(checked.refusal, answer.diagnostics);
     return checked.isFinal ? this.#cacheResult(key, compiled) : compiled;
+  }
+
+  #reportFault(result: ThreadResult<unknown>): void {
+    if (result.type === 'broken')
+      this.#onInternalError?.(
+        `The compiler's worker thread failed, so a script was not compiled. If the thread fails again, report this message with the script: ${result.detail}`,
+      );
   }
 
   #cacheResult(key: string, result: CompileResult): CompileResult {

@@ -42,6 +42,18 @@ export function openCell(javascript: string, tools: string): { before: string; a
   return { before: `${before};\n`, after: CELL_TAIL };
 }
 
+/**
+ * A script of a program as `wrap` makes it. It has no variables of earlier scripts, and fails if it uses one. Undefined:
+ * other functions stand around the script.
+ */
+export function withoutCell(javascript: string): string | undefined {
+  const start = javascript.indexOf(CELL_HEAD);
+  if (start < 0) return undefined;
+  const script = javascript.slice(start + CELL_HEAD.length, -CELL_TAIL.length);
+  // Its first line gives the script's variables to the program.
+  return HEAD + script.slice(script.indexOf('\n') + 1);
+}
+
 // defence: names-around-cells-are-unused
 function unusedPrefix(code: string): string {
   let prefix = '$cell';

@@ -50,9 +50,9 @@ export abstract class Expressions extends Patterns {
       case 'TaggedTemplateExpression':
         return this.#taggedTemplate(node);
       case 'ArrayExpression':
-        return [`$.arr([${node.elements.map((element) => this.#element(element)).join()}])`, NONE];
+        return [`$.arr([${node.elements.map((element) => this.#element(element, 'spreadIn')).join()}])`, NONE];
       case 'ObjectExpression':
-        return [`$.obj([${node.properties.map((member) => this.#property(member)).join()}])`, NONE];
+        return this.#object(node);
       case 'UnaryExpression':
         return this.#unary(node);
       case 'UpdateExpression':
@@ -152,11 +152,11 @@ export abstract class Expressions extends Patterns {
     return [`$.call(${code},${label},undefined,0,${given}${this.branch})`, LAST];
   }
 
-  #element(element: Node | null): string {
+  #element(element: Node | null, spread = 'spread'): string {
     if (element === null) return '$.H,0';
     const isSpread = element.type === 'SpreadElement';
     const [code, label] = this.expression(isSpread ? element.argument : element);
-    return isSpread ? `...$.spread(${code},${label})` : `${code},${label}`;
+    return isSpread ? `...$.${spread}(${code},${label})` : `${code},${label}`;
   }
 
   #arguments(list: readonly Node[]): string {
@@ -166,6 +166,25 @@ export abstract class Expressions extends Patterns {
       return `${code},${this.branched(label)}`;
     });
     return `[${given.join()}]`;
+  }
+
+  #object({ properties }: NodeOf<'ObjectExpression'>): Coded {
+    if (!properties.every(isPlainMember))
+      return [`$.obj([${properties.map((member) => this.#property(member)).join()}])`, NONE];
+    const labels: string[] = [];
+    const members = properties.map((member) => {
+      const { key, value } = member as NodeOf<'Property'>;
+      const name = keyText(key);
+      const [code, label] = isAnonymous(value)
+        ? this.expression(value, String(JSON.parse(name)))
+        : this.expression(value);
+      if (label === NONE) return `${name}:${code}`;
+      const [one, own] = [this.temporary(), this.temporary()];
+      labels.push(name, own);
+      return `${name}:(${one}=${code},${own}=${label},${one})`;
+    });
+    const literal = `({${members.join()}})`;
+    return [labels.length === 0 ? literal : `$.ol(${literal},${labels.join()})`, NONE];
   }
 
   #property(member: NodeOf<'ObjectExpression'>['properties'][number]): string {
@@ -446,6 +465,12 @@ export abstract class Expressions extends Patterns {
 
 function isClass(node: RewrittenFunction | ClassNode): node is ClassNode {
   return node.type === 'ClassExpression';
+}
+
+/** Whether the value of a member of a literal stands directly at its written name. */
+function isPlainMember(member: NodeOf<'ObjectExpression'>['properties'][number]): boolean {
+  if (member.type !== 'Property' || member.kind !== 'init' || member.method || member.computed) return false;
+  return keyText(member.key) !== '"__proto__"';
 }
 
 const WORD_OPERATORS: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ export type RewrittenScript =
  * result is a function that receives the label runtime and returns the script, which behaves as before. `control`:
  * whether branches count as sources too.
  */
-export function rewriteForLabels(javascript: string, control = false): RewrittenScript {
+export function rewriteForLabels({ javascript, control }: { javascript: string; control: boolean }): RewrittenScript {
   try {
     return { ok: true, code: rewrite(javascript, control) };
   } catch (error) {

@@ -29,22 +29,23 @@ export class Rewriter extends Expressions {
 
   protected functionCode(node: RewrittenFunction, { kind, name = '', prefix = '' }: FunctionForm): string {
     const { async: isAsync } = node;
+    const given = `$a,${node.params.length}`;
     const isGenerator = node.type !== 'ArrowFunctionExpression' && node.generator;
     const receiver = kind === 'arrow' ? '' : ',$th=$f.t';
     const body = this.#functionBody(node, kind === 'arrow');
-    let code = `const $f=$.enter($a)${receiver};${body}`;
+    let code = `const $f=$.enter(${given})${receiver};${body}`;
     if (isGenerator) code = `const $a=$f.v${receiver};${body}`;
     else if (isAsync)
-      code = `const $f=$.enter($a)${receiver};return $.link((async()=>{try{${body}}catch($e){$f.rej=$.caught($e);throw $.thr($e,$f.rej)}})(),$f);`;
+      code = `const $f=$.enterLater(${given})${receiver};return $.link((async()=>{try{${body}}catch($e){$f.rej=$.caught($e);throw $.thr($e,$f.rej)}})(),$f);`;
     if (kind === 'arrow') return `(...$a)=>{${code}}`;
-    const parameters = isGenerator ? '...{$f=$.enterGen(arguments)}' : '...$a';
+    const parameters = isGenerator ? `...{$f=$.enterGen(arguments,${node.params.length})}` : '...$a';
     const before = isAsync && isGenerator ? 'async ' : '';
     if (kind === 'method') return `${before}${isGenerator ? '*' : ''}${prefix}(${parameters}){${code}}`;
     return `${before}function${isGenerator ? '*' : ''} ${name}(${parameters}){${code}}`;
   }
 
   protected accessorBody(node: RewrittenFunction, parameters: string): string {
-    return `const $a=[${parameters}];const $f=$.enter($a),$th=$f.t;${this.#functionBody(node, false)}`;
+    return `const $a=[${parameters}];const $f=$.enter($a,1),$th=$f.t;${this.#functionBody(node, false)}`;
   }
 
   #functionBody({ params, body, async: isAsync, ...node }: RewrittenFunction, isArrow: boolean): string {
@@ -72,7 +73,7 @@ export class Rewriter extends Expressions {
   #parameter(parameter: Node, index: number): string {
     if (parameter.type === 'RestElement')
       return this.declare('let', parameter.argument, [`$.rest($a,$f,${index})`, NONE]);
-    return this.declare('let', parameter, [`$a[${index}]`, `$f.a(${index})`]);
+    return this.declare('let', parameter, [`$a[${index}]`, `($f.ls[${index}]||0)`]);
   }
 
   #return(value: Node | null): string {
@@ -123,7 +124,7 @@ export class Rewriter extends Expressions {
   #initializer(write: () => string): string {
     const context: FunctionContext = newContext();
     const code = this.inFunction(context, write);
-    return `const $th=0;${this.input.control ? 'let $pc=0;' : ''}${this.declareTemporaries(context)}${code}`;
+    return `const $th=0;${this.input.control ? 'let $pc=$.anyBranch();' : ''}${this.declareTemporaries(context)}${code}`;
   }
 
   #blockNames(statements: readonly Node[]): Names {
@@ -243,7 +244,7 @@ export class Rewriter extends Expressions {
     if (!this.input.control) return write(([code]) => code);
     const before = this.temporary();
     const test = this.temporary();
-    const text = write(([code, label]) => `$.t(${test}=${code},$pc=$.join($pc,${label}),${test})`);
+    const text = write(([code, label]) => `$.t(${test}=${code},$pc=$.join($pc,$.br(${label})),${test})`);
     const raised = [...assignedNames(node)]
       .filter((name) => this.hasShadow(name) && !own.has(name))
       .map((name) => `try{${shadow(name)}=$.join(${shadow(name)},$pc)}catch{}`);
@@ -289,7 +290,7 @@ export class Rewriter extends Expressions {
   }
 
   #forEach(node: Loop): string {
-    const [code, label] = this.expression(node.right);
+    const [code, label] = this.#iterated(this.expression(node.right));
     const number = this.next();
     const [value, own] = [`$v${number}`, `$w${number}`];
     const isAwait = node.type === 'ForOfStatement' && node.await;
@@ -306,12 +307,19 @@ export class Rewriter extends Expressions {
         () => {
           const bound = this.#loopTarget(left, [value, own]);
           const taken = iterator === undefined ? '$.il' : `${iterator}.lab(${value})`;
-          const raised = this.input.control ? '$pc=$.join($pc,$.itl);' : '';
-          return `${head}{const ${own}=${taken};${raised}${bound}${this.#body(node.body)}}`;
+          return `${head}{const ${own}=${taken};${bound}${this.#body(node.body)}}`;
         },
         names,
       ),
     );
+  }
+
+  /** The values of a loop select, by their number, how often its body runs. */
+  #iterated([code, label]: Coded): Coded {
+    if (!this.input.control) return [code, label];
+    const [value, own] = [this.temporary(), this.temporary()];
+    const raised = `$pc=$.join($pc,$.br($.its(${value},${own})))`;
+    return [`(${value}=${code},${own}=${label},${raised},${value})`, own];
   }
 
   #loopTarget(left: Loop['left'], value: Coded): string {
@@ -329,7 +337,7 @@ export class Rewriter extends Expressions {
       const error = `$e${this.next()}`;
       const names: Names = new Map(patternNames(handler.param).map((name) => [name, 'labelled']));
       code += this.within(names, () => {
-        const raised = this.input.control ? `$pc=$.join($pc,${error}l);` : '';
+        const raised = this.input.control ? `$pc=$.join($pc,$.br(${error}l));` : '';
         const bound = handler.param === null ? '' : this.declare('let', handler.param, [error, `${error}l`]);
         return `catch(${error}){const ${error}l=$.caught(${error});${raised}${bound}${this.#block(handler.body.body)}}`;
       });
