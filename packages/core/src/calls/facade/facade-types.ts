@@ -9,6 +9,7 @@ import type { ApprovalGate, GateMemory } from '../../protocol/approval-gate.js';
 import type { ObservedShapes } from '../../schema/observed-shapes.js';
 import type { CallSources } from '../flow/call-sources.js';
 import type { ToolRegistry } from '../../tools/registry.js';
+import type { LargeResults } from './large-results.js';
 
 /**
  * The only access to tools. A call passes these steps: exists → exposed → within budget → arguments valid → approval
@@ -162,6 +163,8 @@ export interface FacadeServices {
   readonly exposed: ReadonlySet<string>;
   /** Records the shapes of results of tools without an output schema. */
   readonly observed?: ObservedShapes | undefined;
+  /** Keeps results that are too large for a script. Undefined: such results are lost. */
+  readonly largeResults?: LargeResults | undefined;
 }
 
 /**
