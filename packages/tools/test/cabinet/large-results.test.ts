@@ -141,7 +141,7 @@ describe('a result that is too large for a script', () => {
       flow: { trusted: ['to'] },
       execute: ({ to }) => void sent.push(to),
     });
-    const decisions = { tools: [send], approvals: () => 'suspend' } as const;
+    const decisions = { tools: [send], approvals: () => 'suspend' as const };
     const mail = `await tools.send({ to: page[7].city.trim() })`;
     const inOne = (tool: string) =>
       open({ ...decisions, scripts: 'separate' }).run(

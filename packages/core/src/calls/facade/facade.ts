@@ -33,7 +33,6 @@ import {
   unknownEnd,
 } from './call-errors.js';
 import { hasUntrustedPart } from '../flow/result-parts.js';
-import { keptResultError, type LargeResults } from './large-results.js';
 import { CallRecord, CallTable, goneTool, resumedCall, settledWithin, type CallEnd } from './call-record.js';
 import type {
   CallResult,
@@ -41,6 +40,7 @@ import type {
   Facade,
   FacadeCall,
   FacadeOptions,
+  KeepsResults,
   PendingCalls,
   SuspendedCalls,
   WaitingCall,
@@ -496,14 +496,14 @@ class CallFacade implements Facade, CallReporter {
     );
   }
 
-  async #keepResult(record: CallRecord, largeResults: LargeResults, result: unknown): Promise<GuestError | undefined> {
+  async #keepResult(record: CallRecord, largeResults: KeepsResults, result: unknown): Promise<GuestError | undefined> {
     const { tool } = record;
-    const { context } = this.#options;
-    const call = { tool, result, context, hasUntrustedInput: this.hasUntrustedInput(record) };
+    const { context, threadId } = this.#options;
+    const call = { tool, result, context, threadId, hasUntrustedInput: this.hasUntrustedInput(record) };
     const kept = await largeResults.keep(call);
     if (kept === undefined) return undefined;
     if (kept.isUntrusted) record.markUntrusted();
-    return keptResultError(tool, kept);
+    return kept.error;
   }
 
   #omitResult(record: CallRecord, error: GuestError): void {

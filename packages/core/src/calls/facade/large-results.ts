@@ -1,5 +1,4 @@
 import type { DocumentPlace, DocumentScope, DocumentStore } from '../../protocol/document-store.js';
-import type { RunContext } from '../../protocol/run-context.js';
 import { fileAbout } from '../../protocol/saved-file.js';
 import { ToolCallError } from '../../protocol/errors.js';
 import type { GuestError } from '../../protocol/sandbox.js';
@@ -8,6 +7,7 @@ import { newId } from '../../text/crypto.js';
 import { hasUntrustedPart, PAGE_TOOL } from '../flow/result-parts.js';
 import { guestError } from './call-errors.js';
 import { checkResult } from './call-exchange.js';
+import type { KeepsResults, KeptResult, LargeCall } from './facade-types.js';
 import { jsonBytes, largePart, pageEnd, withPart, type LargePart, type RowRoom } from './large-part.js';
 import { ResultLook } from './plain-result.js';
 
@@ -21,21 +21,6 @@ export interface LargeResult {
   readonly bytes: number;
   /** The names of the members that lead to the rows, from the result. */
   readonly at: readonly string[];
-}
-
-interface KeptResult {
-  readonly handle: LargeResult;
-  /** The beginning of the first page. */
-  readonly preview: string;
-  readonly isUntrusted: boolean;
-}
-
-interface LargeCall {
-  readonly tool: Tool;
-  readonly result: unknown;
-  readonly context: RunContext;
-  /** Whether untrusted text may have reached the arguments. */
-  readonly hasUntrustedInput: boolean;
 }
 
 /** The part of a store of documents that keeps results. */
@@ -52,7 +37,7 @@ const NOT_STORED = 'This page is no longer stored: it was deleted, or it is olde
  * Keeps results that are too large for a script in the File Cabinet: each page is a file, and a result with a part of
  * the rows. A handle in a script names the pages, and `pageTool` reads one as the call of a tool.
  */
-export class LargeResults {
+export class LargeResults implements KeepsResults {
   readonly pageTool: Tool;
   readonly #documents: ResultDocuments;
 
@@ -61,14 +46,10 @@ export class LargeResults {
     this.pageTool = pageTool(documents);
   }
 
-  /**
-   * Stores the result in pages. Undefined: the result has no rows to divide, or a row or the whole is too large. Rejects
-   * if the store refuses a page; no page is left then, unless the store fails altogether.
-   */
   async keep(call: LargeCall): Promise<KeptResult | undefined> {
     const part = largePart(call.result);
     if (part === undefined) return undefined;
-    const scope = scopeOf(call.context.sink.identity?.threadId, call.context.principal);
+    const scope = scopeOf(call.threadId, call.context.principal);
     const key = newId('result');
     const pages = new ResultPages(call, part);
     let saved = 0;
@@ -86,7 +67,7 @@ export class LargeResults {
     if (!isKept) return undefined;
     const { rows, bytes, preview, isUntrusted } = pages;
     const handle = { key, scope: scope.kind as LargeResult['scope'], pages: saved, rows, bytes, at: part.at };
-    return { handle, preview, isUntrusted };
+    return { error: keptResultError(call.tool, handle, preview), isUntrusted };
   }
 
   async #save(
@@ -117,7 +98,7 @@ export class LargeResults {
 }
 
 /** The error with which a script receives the handle of a result. */
-export function keptResultError({ name, effect }: Tool, { handle, preview }: KeptResult): GuestError {
+function keptResultError({ name, effect }: Tool, handle: LargeResult, preview: string): GuestError {
   const { key, scope, pages, rows, bytes } = handle;
   const files = scope === 'thread' ? ` They are the files ${key}/0 to ${key}/${pages - 1} of the File Cabinet.` : '';
   const ran = effect === 'read' ? 'ran' : 'ran and took effect';
@@ -238,7 +219,7 @@ async function readPage(
   { threadId, principal, markUntrusted }: ToolCallContext,
 ): Promise<unknown> {
   const owner = scopeOf(scope === 'thread' ? threadId : undefined, principal);
-  // A later version is the text of somebody else.
+  // A later version is no page of the result.
   const stored = owner.kind === scope ? await documents.read(placeOf(owner, key, page), 1) : undefined;
   // defence: handles-read-pages-only
   if (stored === undefined || fileAbout(stored).source?.kind !== 'result')
