@@ -19,7 +19,7 @@ import { ArgumentLabels, type LabelledSource, type LabelledSources } from './arg
 import { isGuarded, argumentLeaves, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
-import { partLabel, resultParts, type ResultPart } from './result-parts.js';
+import { PAGE_TOOL, partLabel, resultParts, type ResultPart } from './result-parts.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /** Whether the tool, or the host's policy, has a rule about the sources of the tool's arguments. */
@@ -190,6 +190,7 @@ export class CallSources {
 
   #hasTaintedInput(index: number, earlier: readonly Operation[]): boolean {
     const { callId, tool, effect, input, line } = earlier[index]!;
+    if (tool === PAGE_TOOL) return false;
     const before = this.#tainted.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };

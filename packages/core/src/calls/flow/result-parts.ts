@@ -66,6 +66,12 @@ export function partLabel(operation: Operation, tool: Tool | undefined, part: nu
   }
 }
 
+/**
+ * The name of the calls by which the handle of a large result reads a page. The page has its own label. The arguments are
+ * those of the handle, so no text has chosen them.
+ */
+export const PAGE_TOOL = '$page';
+
 /** Whether a result of the tool contains text of unknown authors. */
 export function hasUntrustedPart(tool: Tool, result: unknown): boolean {
   if (tool.trust === 'untrusted' || tool.labels === undefined) return tool.trust === 'untrusted';
