@@ -14,6 +14,7 @@ const BETWEEN_PROCESSES = new Set([
   'packages/core/src/agent/sub-agents/child-run.ts',
   'packages/core/src/agent/sub-agents/run-agents.ts',
   'packages/core/src/calls/approvals/gate.ts',
+  'packages/core/src/calls/facade/large-results.ts',
   'packages/core/src/calls/session/session-clocks.ts',
   'packages/mcp/src/gateway/script-tools.ts',
   'packages/server/src/observability/store-gauges.ts',

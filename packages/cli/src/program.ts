@@ -7,12 +7,14 @@ import { addAcp } from './program/editor-commands.js';
 import { addCompletion } from './program/completion.js';
 import { addMcp } from './program/mcp-commands.js';
 import {
+  addCancel,
   addChat,
   addEval,
   addRecover,
   addReplay,
   addResume,
   addRun,
+  addWait,
   type WithEngines,
 } from './program/script-commands.js';
 import { addAdmin, addKeys, addServe } from './program/server-commands.js';
@@ -35,6 +37,8 @@ const COMMANDS: ReadonlyMap<string, (program: Command, settle: Settle, withEngin
   ['eval', addEval],
   ['resume', addResume],
   ['recover', addRecover],
+  ['wait', addWait],
+  ['cancel', addCancel],
   ['approvals', addApprovals],
   ['replay', addReplay],
   ['undo', addUndo],

@@ -1093,7 +1093,7 @@ export interface components {
             fileKey: string;
             source?: {
                 /** @enum {string} */
-                kind: "script" | "web";
+                kind: "script" | "web" | "result";
                 url?: string | undefined;
             } | undefined;
             title?: string | undefined;

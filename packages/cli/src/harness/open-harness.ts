@@ -109,7 +109,7 @@ export async function openHarness(
       ...(approvals === undefined ? {} : { approvals }),
       ...(onInternalError === undefined ? {} : { onInternalError }),
       ...(kept === undefined ? {} : { store: kept.store, suspensionKey: kept.suspensionKey }),
-      ...present({ audit, scripts }),
+      ...present({ audit, scripts, documents }),
     });
     return { harness, attachable: hookedHarness(harness, settings), tools: () => harness.tools(), suggestRules };
   } catch (error) {

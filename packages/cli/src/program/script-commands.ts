@@ -177,6 +177,42 @@ export function addRecover(program: Command, settle: Settle, withEngines: WithEn
   addResumeSettings(command);
 }
 
+export function addWait(program: Command, settle: Settle, withEngines: WithEngines): void {
+  addAwaited(program, settle, 'wait', 'Wait for the end of a script that another process runs', async (...asked) => {
+    const { waitForScript } = await import('../commands/awaited.js');
+    return withEngines((engines) => waitForScript(...asked, engines));
+  });
+}
+
+export function addCancel(program: Command, settle: Settle, withEngines: WithEngines): void {
+  addAwaited(
+    program,
+    settle,
+    'cancel',
+    'Cancel a script that another process runs, or that waits',
+    async (...asked) => {
+      const { cancelScript } = await import('../commands/awaited.js');
+      return withEngines((engines) => cancelScript(...asked, engines));
+    },
+  );
+}
+
+function addAwaited(
+  program: Command,
+  settle: Settle,
+  name: string,
+  description: string,
+  act: (id: string, flags: { json?: boolean | undefined }) => Promise<number>,
+): void {
+  program
+    .command(name)
+    .argument('<id>', SCRIPT)
+    .description(description)
+    .option('--json', 'print the outcome, as JSON')
+    .addHelpText('after', example(`toolscript ${name} scr_abc_0`))
+    .action(async (id: string, flags: { json?: boolean | undefined }) => settle(await act(id, flags)));
+}
+
 export function addReplay(program: Command, settle: Settle, withEngines: WithEngines): void {
   program
     .command('replay')

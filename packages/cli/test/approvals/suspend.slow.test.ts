@@ -66,6 +66,17 @@ describe('a script that needs an approval, without a terminal', () => {
     });
   });
 
+  it('does not end by itself: wait prints how to continue it, and after cancel it cannot be resumed', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    const waited = await place.run(['wait', id]);
+    expect(waited).toMatchObject({ status: 3, stdout: expect.stringContaining(`resume ${id} --approve`) as string });
+    expect((await place.run(['cancel', id])).status).toBe(1);
+    expect((await place.run(['resume', id, '--approve'])).status).not.toBe(0);
+    expect((await place.run(['wait', id])).stdout).toContain('cancelled');
+    expect(read(place, 'a.txt')).toBeUndefined();
+  });
+
   it('with --json prints events alone, and eval the outcome; the commands go to stderr', async () => {
     const place = new Place();
     const run = await place.run(['run', '--json', place.answer(WRITE)]);
@@ -339,6 +350,23 @@ describe('an interrupted script', () => {
     await until(() => audit(place).some(({ type, tool }) => type === 'call_started' && tool === 'exec'));
     return { child, end };
   }
+
+  it('is cancelled from another terminal, and a command that waits for it prints its end', async () => {
+    const place = new Place();
+    const { child, end } = await startSlow(place);
+    const id = scriptIdIn((await place.run(['approvals', '--all'])).stdout);
+    const waiting = place.toolscript(['wait', id]);
+    const cancelled = await place.run(['cancel', id]);
+    expect(cancelled.status).toBe(1);
+    expect(cancelled.stdout).toMatch(/writeFile a\.txt[\s\S]*cancelled/u);
+    expect(await waiting).toMatchObject({ status: 1, stdout: expect.stringContaining('cancelled') as string });
+    child.kill('SIGKILL');
+    await end;
+    const { stdout, status } = await place.run(['wait', id, '--json']);
+    expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'ScriptCancelledError' } }]);
+    expect((await place.run(['recover', id])).status).toBe(1);
+    expect(read(place, 'b.txt')).toBeUndefined();
+  });
 
   it.each([
     ['SIGKILL', null],

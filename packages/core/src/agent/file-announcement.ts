@@ -30,6 +30,7 @@ export async function fileAnnouncement(
   const known = announcedLines(history);
   const current = new Set(files.map(({ name }) => JSON.stringify(name)));
   const changed = files
+    .filter((file) => !isLaterPage(file))
     .toSorted((left, right) => right.createdAt - left.createdAt)
     .map(fileLine)
     .filter((line) => known.get(announcedKey(line)) !== line);
@@ -52,6 +53,11 @@ async function allFiles(documents: DocumentStore, threadId: string): Promise<Doc
     after = page.next;
   } while (after !== undefined);
   return files;
+}
+
+/** A result that was too large for a script is announced once, and not with each of its pages. */
+function isLaterPage(file: DocumentInfo): boolean {
+  return fileAbout(file).source?.kind === 'result' && !file.name.endsWith('/0');
 }
 
 /** The last announced line of each file, by key. Files that were announced as deleted are omitted. */

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { readPolicy } from '../calls/approvals/index.js';
+import { LargeResults } from '../calls/facade/index.js';
 import { Leases, type Keeping } from '../run/durability/store-journal.js';
 import { ProcessSuspensions } from '../run/durability/process-suspensions.js';
 import { Programs } from '../run/programs/programs.js';
@@ -67,6 +68,7 @@ export function openServices(options: HarnessOptions, closed: AbortSignal): Harn
     audit: openAudit(options),
     flow: options.flow,
     copies: new LabelledCopies(),
+    largeResults: options.documents && new LargeResults(options.documents),
     running: new RunningScripts(),
   };
 }

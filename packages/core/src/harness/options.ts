@@ -8,6 +8,7 @@ import {
   ToolscriptUsageError,
   type ApprovalPolicy,
   type AuditLog,
+  type DocumentStore,
   type FlowPolicy,
   type HarnessMode,
   type HarnessStore,
@@ -122,6 +123,11 @@ export interface HarnessOptions {
    * have `heaps`; without a store, heaps are in the memory of this harness.
    */
   scripts?: 'separate' | 'one-program' | undefined;
+  /**
+   * Keeps the results of tools that are too large for a script, for 30 days: scripts read them in pages. Files of the
+   * conversation, or of the principal outside of conversations. Default: such results are lost.
+   */
+  documents?: Pick<DocumentStore, 'save' | 'read' | 'delete'> | undefined;
   /** Receives every event of every run. */
   onEvent?: ((event: StreamEvent) => void) | undefined;
   /** Receives failures of Toolscript itself, for the operator. A model never sees them. */
@@ -214,6 +220,13 @@ const HarnessOptionsSchema = z.strictObject({
     .optional(),
   typecheck: z.enum(['error', 'warn', 'off']).optional(),
   scripts: z.enum(['separate', 'one-program']).optional(),
+  documents: z
+    .custom<NonNullable<HarnessOptions['documents']>>(
+      (value) =>
+        typeof value === 'object' && value !== null && ['save', 'read', 'delete'].every((part) => part in value),
+      'expected a store of documents, such as the `documents` of the service’s stores',
+    )
+    .optional(),
   onEvent: z.function().optional(),
   onInternalError: z.function().optional(),
 });

@@ -134,8 +134,18 @@ export interface SandboxHeap {
   readonly names: Readonly<Record<string, number>>;
   /** The name under which the script's value was kept, because it was too large to return. */
   readonly kept?: string | undefined;
+  /** The names under which results were kept, because they were too large to receive. */
+  readonly handles?: Readonly<Record<string, KeptHandle>> | undefined;
   /** Bytes of the guest's heap. */
   readonly heapBytes: number;
+}
+
+/** A result that the host keeps for a script. */
+export interface KeptHandle {
+  /** The index of the call whose result it is. */
+  readonly callIndex: number;
+  /** The names of the members that lead to its rows. */
+  readonly at: readonly string[];
 }
 
 /** The limits that a runtime enforces. Names that end in `Ms` are times in ms, `Mb` are MiB. */

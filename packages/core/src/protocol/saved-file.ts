@@ -3,8 +3,11 @@ import type { DocumentPlace, DocumentStore, StoredDocument } from './document-st
 
 /** The origin of a file's text. */
 export const FileSourceSchema = z.looseObject({
-  /** `script`: a script saved the text. `web`: `fetchUrl` saved a page, whose text unknown authors have written. */
-  kind: z.enum(['script', 'web']),
+  /**
+   * `script`: a script saved the text. `web`: `fetchUrl` saved a page, whose text unknown authors have written. `result`:
+   * a page of a tool's result that was too large for a script.
+   */
+  kind: z.enum(['script', 'web', 'result']),
   /** The address of a page, as it was requested. */
   url: z.string().optional(),
 });

@@ -132,7 +132,7 @@ function makeFacade(
   script: ScriptRun,
   { followed, ...hooks }: SessionFacadeHooks,
 ) {
-  const { scriptId, compiled, decisions, memory, journal } = script;
+  const { scriptId, compiled, decisions, memory, journal, cell } = script;
   const gate = createGate(context, {
     decisions,
     memory,
@@ -145,6 +145,8 @@ function makeFacade(
     gate,
     scriptId,
     plan: compiled.plan,
+    // Later scripts of a program without a conversation find what their principal keeps.
+    threadId: cell === undefined ? context.identity.threadId : cell.start.threadId,
     flow: callSources(services, context, compiled, () => openCopy(services, context, script, followed)),
     savedScripts: { linked: compiled.linked, check: (saved) => checkSavedScript(services, saved, context) },
     audit: services.audit?.scriptLog(context, scriptId),

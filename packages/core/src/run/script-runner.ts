@@ -17,7 +17,7 @@ import type { ScriptEnd } from '../answer/index.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { newId, sha256 } from '../text/crypto.js';
 import type { ObservedTools } from '../script/check/index.js';
-import { observedToolsType, toolParameters } from '../tools/index.js';
+import { largeResultType, observedToolsType, toolParameters } from '../tools/index.js';
 import { reportInternalError } from './durability/services.js';
 import { present } from '../protocol/json.js';
 import { storedOutcome } from './durability/journal-lines.js';
@@ -160,7 +160,7 @@ function openCell(
 
 /** Keeps the variables of a script that has ended. A suspended script keeps them when it ends. */
 export async function closeCell(
-  { programs, checker }: HarnessServices,
+  { programs, checker, registry }: HarnessServices,
   { principal, limits }: RunContext,
   { cell, script, end }: { cell: ProgramCell; script: CompiledScript; end: SessionEnd },
 ): Promise<SessionEnd> {
@@ -169,7 +169,8 @@ export async function closeCell(
   const text = repairedText(script.stored());
   const print: PrintTypes = async (declared, value) =>
     checker === undefined ? [] : checker.printTypes(text, declared, turn, { kept: cell.kept, value });
-  return programs.close(cell, end, { script, principal, print });
+  const typeOfResult = (tool: string, at: readonly string[]) => largeResultType(registry.get(tool), at);
+  return programs.close(cell, end, { script, principal, print, typeOfResult });
 }
 
 /** The end of a script's session, and what its events and its suspension need. */

@@ -94,6 +94,29 @@ export function observedToolsType(tools: readonly Tool[], resultType: ResultType
   return types.length === 0 ? undefined : types.join(' & ');
 }
 
+/**
+ * Returns the type of the handle of a tool's result that is too large for a script. `at`: the names of the members that
+ * lead to its rows.
+ */
+export function largeResultType(tool: Tool | undefined, at: readonly string[]): string {
+  if (tool?.outputSchema === undefined) return 'LargeResult<any>';
+  const rows = rowSchema(tool.outputSchema, at);
+  const { types, definitions } = typesOfSchemas('Large', [tool.outputSchema, rows]);
+  // A type with names of its own cannot be written as a type of a variable.
+  return definitions === '' ? `LargeResult<${types.join(', ')}>` : 'LargeResult<any>';
+}
+
+/** The schema of one row; without information if the path leads through more than plain lists and members. */
+function rowSchema(schema: JsonObject, at: readonly string[]): JsonObject {
+  let found: unknown = schema;
+  for (const key of at) {
+    const { properties, items } = (found ?? {}) as { properties?: Record<string, unknown>; items?: unknown };
+    found = properties === undefined ? items : properties[key];
+  }
+  const { type, items } = (found ?? {}) as { type?: unknown; items?: unknown };
+  return ((type === 'array' ? items : found) ?? {}) as JsonObject;
+}
+
 /** Returns a function that declares tools of one set, so that the names of their types differ. */
 export function declarationWriter(
   tools: readonly Tool[],
@@ -389,13 +412,20 @@ export function firstSentence(description: string): string {
 }
 
 const RETRY =
-  '/** If `data.status` is "unknown": makes the call again, under its idempotency key. */ retry?(): Promise<any>; ';
+  '/** If `data.status` is "unknown": makes the call again, under its idempotency key. */ retry?(): Promise<any>; ' +
+  '/** The result, if it was too large for a script. */ readonly handle?: LargeResult<any>; ';
 
 /**
  * The globals of a script that do not depend on its tools, as TypeScript declarations. Together with
  * `declarationsFor(…)` before it, this text declares everything in a script except the language itself.
  */
-export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
+export const GUEST_DECLARATIONS = `/** A result that was too large for a script. The host keeps it for 30 days, in pages. */
+interface LargeResult<Result, Row = any> extends AsyncIterable<Row> {
+  readonly key: string; readonly pages: number; readonly rows: number; readonly bytes: number;
+  /** The result with the rows of one page, from 0. It counts as a tool call. */
+  page(index: number): Promise<Result>;
+}
+interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
 interface ToolTaskSummary {
   readonly id: string; readonly tool: string;
   /** \`queued\`: it waits for its turn. \`unknown\`: its process ended before it did. */

@@ -135,7 +135,7 @@ export const FileSchema = z.object({
   title: z.string().optional(),
   contentType: z.string().optional(),
   /** A file from a web page has a `url`. The text of such a file is untrusted. */
-  source: z.object({ kind: z.enum(['script', 'web']), url: z.string().optional() }).optional(),
+  source: z.object({ kind: z.enum(['script', 'web', 'result']), url: z.string().optional() }).optional(),
   createdAt: z.number(),
   expiresAt: z.number().optional(),
 });

@@ -12,7 +12,7 @@ import { describeWithPostgres, newSchemaUrl } from '../stores/postgres/support/t
 import { openProgramStore } from './support/program-store.mjs';
 
 const PROGRAM = fileURLToPath(new URL('support/program-worker.mjs', import.meta.url));
-/** A long campaign: `TOOLSCRIPT_PROGRAM_KILLS=400 TOOLSCRIPT_PROGRAM_SEED=7 npm run test:slow -- packages/service/test/programs`. */
+/** A long campaign: `TOOLSCRIPT_PROGRAM_KILLS=800 TOOLSCRIPT_PROGRAM_THREADS=200 TOOLSCRIPT_PROGRAM_SEED=7 npm run test:slow -- packages/service/test/programs`. */
 const KILLS = Number(process.env['TOOLSCRIPT_PROGRAM_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 16));
 const SEED = Number(process.env['TOOLSCRIPT_PROGRAM_SEED'] ?? 42);
 const TIMEOUT_MS = 120_000 + KILLS * 15_000;

@@ -135,7 +135,8 @@ export function callContext(
 type CheckedResult =
   /** `json` is the value's text; an empty text means `undefined`. `notes`: a sentence about each converted part. */
   | { readonly ok: true; readonly json: string; readonly value: unknown; readonly notes: readonly string[] }
-  | { readonly ok: false; readonly reason: string };
+  /** `isTooLarge`: the result exceeds a limit, and is data otherwise. */
+  | { readonly ok: false; readonly reason: string; readonly isTooLarge?: true };
 
 interface ResultLimits {
   /** Maximum bytes of JSON. */
@@ -177,7 +178,7 @@ function serialise(tool: Tool, given: unknown, limits: ResultLimits): CheckedRes
   if (values > maxValues)
     return (
       withoutItsCycles(tool, given, limits) ??
-      refusedResult(tool, `its result holds more than ${maxValues} values and names of members; request less`)
+      tooLarge(tool, `its result holds more than ${maxValues} values and names of members; request less`)
     );
   const { value: result, notes } = isConvertible ? convertResult(given) : { value: given, notes: NO_NOTES };
   let json = JSON.stringify(result, hasErrors ? errorsAsData : undefined) as string | undefined;
@@ -202,10 +203,7 @@ function serialise(tool: Tool, given: unknown, limits: ResultLimits): CheckedRes
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
   // defence: result-bytes-are-capped
   if (bytes > maxBytes)
-    return refusedResult(
-      tool,
-      `its result is ${bytes} bytes of JSON, and at most ${maxBytes} are allowed; request less`,
-    );
+    return tooLarge(tool, `its result is ${bytes} bytes of JSON, and at most ${maxBytes} are allowed; request less`);
   if (json === undefined) return { ok: true, json: '', value: undefined, notes };
   // Validation usually changes nothing. In that case the value is not read twice.
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json), notes };
@@ -218,7 +216,11 @@ function errorsAsData(this: Record<string, unknown>, key: string, value: unknown
   return error instanceof Error ? { name: error.name, message: error.message } : value;
 }
 
-function refusedResult(tool: Tool, reason: string): CheckedResult {
+function tooLarge(tool: Tool, reason: string): CheckedResult {
+  return { ...refusedResult(tool, reason), isTooLarge: true };
+}
+
+function refusedResult(tool: Tool, reason: string): CheckedResult & { readonly ok: false } {
   const effect = tool.effect === 'read' ? 'ran' : 'ran and took effect';
   return { ok: false, reason: `The tool "${tool.name}" ${effect}, but ${reason}.` };
 }

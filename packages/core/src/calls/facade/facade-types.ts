@@ -3,6 +3,7 @@ import type { AuditFact } from '../../protocol/audit.js';
 import type { RunContext } from '../../protocol/run-context.js';
 import type { Operation } from '../../protocol/operations.js';
 import type { GuestError, SandboxCall } from '../../protocol/sandbox.js';
+import type { Tool } from '../../protocol/tools.js';
 import type { Diagnostic, PlannedCall } from '../../protocol/script.js';
 import type { SavedScripts } from '../../protocol/saved-script.js';
 import type { ApprovalGate, GateMemory } from '../../protocol/approval-gate.js';
@@ -166,6 +167,35 @@ export interface FacadeServices {
   readonly whyMissing: WhyMissing;
   /** Records the shapes of results of tools without an output schema. */
   readonly observed?: ObservedShapes | undefined;
+  /** Keeps results that are too large for a script. Undefined: such results are lost. */
+  readonly largeResults?: KeepsResults | undefined;
+}
+
+/** Keeps results that are too large for a script, and reads their pages for scripts. */
+export interface KeepsResults {
+  readonly pageTool: Tool;
+  /**
+   * Stores the result in pages, and returns the error with which the script receives its handle. Undefined: the result
+   * has no rows to divide, or a row or the whole is too large. Rejects if the store refuses a page; no page is left
+   * then, unless the store fails altogether.
+   */
+  keep(call: LargeCall): Promise<KeptResult | undefined>;
+}
+
+/** A call whose result is too large for its script. */
+export interface LargeCall {
+  readonly tool: Tool;
+  readonly result: unknown;
+  readonly context: RunContext;
+  /** The conversation that keeps the result. Undefined: the principal does. */
+  readonly threadId: string | undefined;
+  /** Whether untrusted text may have reached the arguments. */
+  readonly hasUntrustedInput: boolean;
+}
+
+export interface KeptResult {
+  readonly error: GuestError;
+  readonly isUntrusted: boolean;
 }
 
 /**
@@ -182,6 +212,8 @@ export interface FacadeOptions {
   readonly scriptId: string | undefined;
   readonly plan: readonly PlannedCall[];
   readonly savedScripts?: SavedScripts | undefined;
+  /** The conversation that keeps results that are too large. Default: the principal does. */
+  readonly threadId?: string | undefined;
   /** Returns the time in ms since the start of the script or the call. */
   readonly nowMs: () => number;
   readonly listener: CallListener;

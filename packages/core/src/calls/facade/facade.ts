@@ -40,6 +40,7 @@ import type {
   Facade,
   FacadeCall,
   FacadeOptions,
+  KeepsResults,
   PendingCalls,
   SuspendedCalls,
   WaitingCall,
@@ -140,8 +141,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   mayRepeat({ tool: name, input }: Operation): boolean {
-    const tool = this.#options.services.registry.get(name);
-    if (tool?.idempotent !== true || !this.#options.services.exposed.has(tool.name)) return false;
+    const tool = this.#toolOf(name);
+    if (tool?.idempotent !== true) return false;
     const validated = tool.validateInput(input);
     // defence: repeated-calls-have-the-same-arguments
     return validated.ok && JSON.stringify(validated.value) === JSON.stringify(input);
@@ -179,11 +180,8 @@ class CallFacade implements Facade, CallReporter {
     // defence: call-ids-are-used-once
     if (this.#table.get(call.callId) !== undefined)
       return deliver(refusal('ToolExecutionError', internalFault('A call with this id already exists.').message));
-    const tool = this.#options.services.registry.get(call.tool);
-    // defence: only-exposed-tools
-    if (tool === undefined || !this.#options.services.exposed.has(tool.name)) {
-      return deliver({ ok: false, error: this.#notFound(call.tool) });
-    }
+    const tool = this.#toolOf(call.tool);
+    if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool) });
     // defence: budget-before-validation
     if (!this.#budget.take(call)) {
       return this.#refuseLater(this.#addRecord(call, tool, null, '', deliver));
@@ -296,6 +294,16 @@ class CallFacade implements Facade, CallReporter {
     this.#table.add(record);
     this.#noteWaiting();
     return record;
+  }
+
+  /** The tool that scripts may call by this name. */
+  #toolOf(name: string): Tool | undefined {
+    const { scriptId, services } = this.#options;
+    const { registry, exposed, largeResults } = services;
+    if (scriptId !== undefined && name === largeResults?.pageTool.name) return largeResults.pageTool;
+    const tool = registry.get(name);
+    // defence: only-exposed-tools
+    return tool !== undefined && exposed.has(tool.name) ? tool : undefined;
   }
 
   #notFound(name: string): GuestError {
@@ -475,7 +483,31 @@ class CallFacade implements Facade, CallReporter {
       record.deliver({ ok: true, json });
       return;
     }
-    const error = guestError('ToolExecutionError', checked.reason);
+    const { reason, isTooLarge } = checked;
+    const { largeResults } = this.#options.services;
+    if (isTooLarge !== true || largeResults === undefined || this.#options.scriptId === undefined)
+      return this.#omitResult(record, guestError('ToolExecutionError', reason));
+    void this.#keepResult(record, largeResults, result).then(
+      (kept) => this.#omitResult(record, kept ?? guestError('ToolExecutionError', reason)),
+      (thrown: unknown) => {
+        const problem = thrown instanceof Error ? thrown.message : String(thrown);
+        this.#omitResult(record, guestError('ToolExecutionError', `${reason} It could not be kept: ${problem}.`));
+      },
+    );
+  }
+
+  async #keepResult(record: CallRecord, largeResults: KeepsResults, result: unknown): Promise<GuestError | undefined> {
+    const { tool } = record;
+    const { context, threadId } = this.#options;
+    const call = { tool, result, context, threadId, hasUntrustedInput: this.hasUntrustedInput(record) };
+    const kept = await largeResults.keep(call);
+    if (kept === undefined) return undefined;
+    if (kept.isUntrusted) record.markUntrusted();
+    return kept.error;
+  }
+
+  #omitResult(record: CallRecord, error: GuestError): void {
+    if (record.isSettled) return;
     this.#settle(record, { status: 'completed', resultOmitted: true, error });
     record.deliver({ ok: false, error });
   }

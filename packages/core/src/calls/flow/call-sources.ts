@@ -20,7 +20,7 @@ import { isGuarded, argumentLeaves, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
 import { commonReaders, mayReach } from './readers.js';
-import { partLabel, resultParts, type InputLabel, type ResultPart } from './result-parts.js';
+import { PAGE_TOOL, partLabel, resultParts, type InputLabel, type ResultPart } from './result-parts.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /** Whether the tool, or the host's policy, has a rule about the sources of the tool's arguments. */
@@ -238,6 +238,7 @@ export class CallSources {
 
   #inputOf(index: number, earlier: readonly Operation[]): InputLabel {
     const { callId, tool, effect, input, line } = earlier[index]!;
+    if (tool === PAGE_TOOL) return { isTainted: false };
     const before = this.#inputs.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };

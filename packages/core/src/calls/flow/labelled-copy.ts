@@ -10,7 +10,7 @@ import type {
 import type { LabelledScript } from '../../script/label-rewrite/labelled-script.js';
 import type { FollowedScript, TapeFollower } from './followed-script.js';
 import { readReports, type CallReport } from './label-reports.js';
-import { partPaths } from './result-parts.js';
+import { PAGE_TOOL, partPaths } from './result-parts.js';
 
 /** Maximum CPU time of a copy, in ms, in all its segments. */
 const COMPUTE_MS = 3_000;
@@ -111,7 +111,8 @@ export class LabelledCopy implements TapeFollower {
     // defence: labels-belong-to-their-calls
     const isComplete =
       reports?.length === toolCalls.length && toolCalls.every(({ name }, index) => name === reports[index]!.tool);
-    if (!isComplete) return this.#fail();
+    // A page has the label of its file, which the copy does not know.
+    if (!isComplete || calls.some(({ name }) => name === PAGE_TOOL)) return this.#fail();
     for (const [index, { callIndex }] of toolCalls.entries()) this.#reports.set(callIndex, reports[index]!);
     this.#toolCalls.push(...toolCalls.map(({ callIndex }) => callIndex));
     this.#calls.push(...calls);

@@ -67,7 +67,7 @@ export function partLabel(operation: Operation, tool: Tool | undefined, part: nu
   if (tool?.labels === undefined || operation.status !== 'completed') return rest;
   try {
     const labels = tool.labels(operation.result as never);
-    if (part > 0) return partOf(labels[part - 1]!, rest);
+    if (part > 0) return namedPart(labels[part - 1]!, rest);
     if (labels.length === 0 || partPaths(tool, operation.result).length > 0) return rest;
     const isTrusted = labels.every((label) => label.trust === 'trusted') && !input.isTainted;
     return {
@@ -80,8 +80,14 @@ export function partLabel(operation: Operation, tool: Tool | undefined, part: nu
   }
 }
 
+/**
+ * The name of the calls by which the handle of a large result reads a page. The page has its own label. The arguments are
+ * those of the handle, so no text has chosen them.
+ */
+export const PAGE_TOOL = '$page';
+
 /** The label of a part that a tool's label names. */
-function partOf({ trust = 'untrusted', from, readers }: ResultLabel, rest: PartLabel): PartLabel {
+function namedPart({ trust = 'untrusted', from, readers }: ResultLabel, rest: PartLabel): PartLabel {
   return { trust, from, readers: commonReaders([rest.readers, readers]) };
 }
 
@@ -100,7 +106,7 @@ function labelledParts(result: unknown, labels: readonly ResultLabel[], label: P
     const keys = pathKeys(own.path);
     const value = valueAt(result, keys);
     if (value === undefined) continue;
-    parts.push({ value, ...partOf(own, label) });
+    parts.push({ value, ...namedPart(own, label) });
     rest = without(rest, keys);
   }
   return [...parts, { value: rest, ...label }];

@@ -29,6 +29,7 @@ import {
   taskIdStart,
   WRONG_ARGUMENTS,
 } from './builtin-calls.js';
+import { PAGE_TOOL } from '../flow/result-parts.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './resume-state.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';
@@ -135,6 +136,8 @@ export class ScriptCalls {
         return this.#spawn(call, how);
       case '$retry':
         return this.#retry(call);
+      case PAGE_TOOL:
+        return this.#callTool(call, { tool: call.name, argsJson: call.argsJson, ...how });
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:

@@ -55,13 +55,18 @@ export function newVariables({ variables }: TopLevel, { names }: SandboxHeap, ce
   return variables.filter(({ name }) => names[name] === cell);
 }
 
-/** The head after a script. `types`: the types of `newVariables`, then that of the value that was too large. */
+/**
+ * The head after a script. `types`: the types of `newVariables`, then that of the value that was too large.
+ * `handleTypes`: the types of the results that were too large, by name.
+ */
+// oxlint-disable-next-line max-params
 export function nextHead(
   head: ProgramHead | undefined,
   cell: number,
   declared: TopLevel,
   heap: SandboxHeap,
   types: readonly PrintedType[],
+  handleTypes: ReadonlyMap<string, string>,
 ): ProgramHead {
   const { names, kept, heapBytes } = heap;
   const own = newVariables(declared, heap, cell);
@@ -69,6 +74,8 @@ export function nextHead(
     return text === undefined ? { name, type: boundedType(types[index]) } : { name, type: text, isDeclared: true };
   });
   if (kept !== undefined && names[kept] === cell) variables.push({ name: kept, type: boundedType(types[own.length]) });
+  for (const [name, type] of handleTypes)
+    if (names[name] === cell) variables.push({ name, type: boundedType(type) ?? ANY_HANDLE });
   const sources = [...declared.types, ...own.flatMap(({ text }) => text ?? [])];
   const earlier = (head?.cells ?? []).map((scope) => ({
     ...scope,
@@ -79,6 +86,9 @@ export function nextHead(
   );
   return { version: HEAD_VERSION, cell, heapBytes, cells };
 }
+
+/** The type of a result whose own type is not known, or too long. */
+const ANY_HANDLE = 'LargeResult<any>';
 
 function boundedType(type: PrintedType): PrintedType {
   return type === undefined || type.length > MAX_TYPE_UNITS ? undefined : type;

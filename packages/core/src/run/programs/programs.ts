@@ -12,6 +12,7 @@ import {
   type StoredHeap,
   type TopLevel,
 } from '../../protocol/index.js';
+import { callIdIndex } from '../../calls/facade/index.js';
 import type { CellStart, SessionCell } from '../../calls/session/index.js';
 import type { KeptVariables, PrintedType } from '../../script/check/index.js';
 import { withHeldTools } from './held-tools.js';
@@ -33,6 +34,16 @@ export interface ProgramRequest {
 
 /** Prints the types of a script's variables at its end. */
 export type PrintTypes = (declared: TopLevel, value: string | undefined) => Promise<readonly PrintedType[]>;
+
+interface ProgramEnd {
+  readonly script: CompiledScript;
+  readonly principal: string | undefined;
+  readonly print: PrintTypes;
+  readonly typeOfResult: TypeOfResult;
+}
+
+/** The type of the handle of a tool's result, whose rows are at a path. */
+type TypeOfResult = (tool: string, at: readonly string[]) => string;
 
 /** A heap is stored whole again after this number of differences, or if they are larger than the whole. */
 const MAX_DELTAS = 16;
@@ -110,7 +121,7 @@ export class Programs {
   async close<Ended extends Outcome>(
     cell: ProgramCell,
     outcome: Ended,
-    { script, principal = '', print }: { script: CompiledScript; principal: string | undefined; print: PrintTypes },
+    { script, principal = '', print, typeOfResult }: ProgramEnd,
   ): Promise<Ended> {
     const { heapId } = cell.start;
     const noted = cell.note === undefined ? outcome : withNote(outcome, cell.note);
@@ -119,7 +130,14 @@ export class Programs {
     const declared = script.topLevel ?? { variables: [], types: [], end: 0 };
     const printed = { ...declared, variables: newVariables(declared, left, cell.start.number) };
     const types = await print(printed, left.kept);
-    const next = nextHead(cell.head, cell.start.number, declared, left, types);
+    const next = nextHead(
+      cell.head,
+      cell.start.number,
+      declared,
+      left,
+      types,
+      handleTypes(left, outcome, typeOfResult),
+    );
     const head = withHeldTools(next, declared.held ?? []);
     const made = { heapId: `heap_${outcome.scriptId}`.slice(0, 128), principal, head };
     const problem = await this.#add(cell.start, left, made);
@@ -152,6 +170,17 @@ export class Programs {
       return heapId;
     }
   }
+}
+
+function handleTypes(
+  { handles = {} }: SandboxHeap,
+  { operations }: Outcome,
+  typeOfResult: TypeOfResult,
+): ReadonlyMap<string, string> {
+  const tools = new Map(operations.map(({ callId, tool }) => [callIdIndex(callId), tool]));
+  return new Map(
+    Object.entries(handles).map(([name, { callIndex, at }]) => [name, typeOfResult(tools.get(callIndex) ?? '', at)]),
+  );
 }
 
 function newCell(start: CellStart): ProgramCell {

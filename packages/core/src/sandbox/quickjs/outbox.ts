@@ -1,5 +1,6 @@
 import type {
   GuestThrow,
+  KeptHandle,
   LogLevel,
   SandboxCall,
   SandboxEnd,
@@ -58,6 +59,8 @@ export class GuestBreach extends Error {
  */
 const MAX_TEXT_UNITS = 8_400;
 const MAX_NAME_UNITS = 512;
+/** Maximum number of members that lead to the rows of a result. */
+const MAX_HANDLE_DEPTH = 16;
 /** Maximum length of the report of the variables in scope. */
 const MAX_SCOPE_UNITS = 1_048_576;
 const MAX_HEAD_UNITS = 1_024;
@@ -131,14 +134,24 @@ export function readGuestThrow(value: unknown): GuestThrow {
 }
 
 /** The guest's report of the variables in scope; see `finishCell` of the bridge. Throws a `GuestBreach`. */
-export function readScope(json: string): Pick<SandboxHeap, 'names' | 'kept'> {
+export function readScope(json: string): Pick<SandboxHeap, 'names' | 'kept' | 'handles'> {
   check(json.length <= MAX_SCOPE_UNITS, 'too many variables');
-  const { names, kept } = parseRecord(json);
+  const { names, kept, handles } = parseRecord(json);
   const numbers = Object.entries(record(names)).map(([name, cell]) => [boundedText(name, MAX_NAME_UNITS), count(cell)]);
   return {
     names: Object.assign(Object.create(null), Object.fromEntries(numbers)) as Record<string, number>,
     kept: kept === undefined ? undefined : boundedText(kept, MAX_NAME_UNITS),
+    handles: readHandles(record(handles)),
   };
+}
+
+function readHandles(handles: Readonly<Record<string, unknown>>): SandboxHeap['handles'] {
+  const read = Object.entries(handles).map(([name, handle]): [string, KeptHandle] => {
+    const [call, at] = list(handle, 2);
+    const path = list(at, MAX_HANDLE_DEPTH).map((key) => boundedText(key, MAX_NAME_UNITS));
+    return [boundedText(name, MAX_NAME_UNITS), { callIndex: count(call), at: path }];
+  });
+  return read.length === 0 ? undefined : Object.fromEntries(read);
 }
 
 export function parseGuestThrow(json: string): GuestThrow {

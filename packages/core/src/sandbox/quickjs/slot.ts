@@ -6,7 +6,7 @@ import { answerGuest, type GuestTexts } from './guest-texts.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
-import { captureMemory, copyMemory, loadMemory, restoreMemory, SnapshotError } from './snapshot.js';
+import { captureMemory, copyMemory, loadMemory, restoreMemory, SnapshotError, usedBytes } from './snapshot.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 /**
@@ -216,9 +216,19 @@ export class Slot {
     }
   }
 
-  /** A copy of the memory that `finishCell` captured. */
-  copyMemory(): Uint8Array {
-    return copyMemory(this.#engine);
+  /** A copy of the memory that `finishCell` captured. `into`: a memory of the same size that is overwritten. */
+  copyMemory(into?: Uint8Array): Uint8Array {
+    return copyMemory(this.#engine, into);
+  }
+
+  /** The size of such a copy. */
+  get copyBytes(): number {
+    return usedBytes(this.#engine);
+  }
+
+  /** Whether the capture of the memory needs the given one. */
+  startedFrom(memory: Uint8Array): boolean {
+    return this.#base === memory;
   }
 
   /** The script has ended: its callbacks of collected objects may still run, under a clock, and can make no call. */

@@ -62,9 +62,15 @@ export function captureMemory(engine: Engine, image: Image, base?: Uint8Array): 
   };
 }
 
-/** A copy of the guest's memory, as the base of a later capture. */
-export function copyMemory(engine: Engine): Uint8Array {
-  return Uint8Array.from(engine.memory().subarray(0, engine.raw.toolscript_pages.value * WASM_PAGE));
+/** A copy of the guest's memory, as the base of a later capture. `into`: a memory of the same size that is overwritten. */
+export function copyMemory(engine: Engine, into: Uint8Array = new Uint8Array(usedBytes(engine))): Uint8Array {
+  into.set(engine.memory().subarray(0, into.length));
+  return into;
+}
+
+/** The size of a copy of the guest's memory. */
+export function usedBytes(engine: Engine): number {
+  return engine.raw.toolscript_pages.value * WASM_PAGE;
 }
 
 /** Writes a copy of a guest's memory into an instance that holds the image. */

@@ -15,20 +15,29 @@ export class RecentHeaps {
     return this.#memories.get(key);
   }
 
-  /** Drops the oldest memories if there is no more room. */
-  put(key: string, memory: Uint8Array): void {
-    this.#delete(key);
-    this.#memories.set(key, memory);
-    this.#bytes += memory.length;
-    for (const oldest of this.#memories.keys()) {
-      if (this.#bytes <= MAX_BYTES) return;
-      this.#delete(oldest);
+  /**
+   * Drops the oldest memories if there is no room for this many bytes more. Returns a dropped memory of this size, whose
+   * bytes may be overwritten: new memory takes longer to allocate than to fill. `isUsed`: whether a script that runs
+   * needs the memory.
+   */
+  makeRoom(bytes: number, isUsed: (memory: Uint8Array) => boolean): Uint8Array | undefined {
+    let spare: Uint8Array | undefined;
+    for (const [oldest, memory] of this.#memories) {
+      if (this.#bytes + bytes <= MAX_BYTES) break;
+      this.#memories.delete(oldest);
+      this.#bytes -= memory.length;
+      // defence: memories-in-use-are-not-overwritten
+      if (memory.length === bytes && !isUsed(memory)) spare = memory;
     }
+    return spare;
   }
 
-  #delete(key: string): void {
-    this.#bytes -= this.#memories.get(key)?.length ?? 0;
+  /** Call `makeRoom` before. */
+  put(key: string, memory: Uint8Array): void {
+    if (memory.length > MAX_BYTES) return;
+    this.#bytes += memory.length - (this.#memories.get(key)?.length ?? 0);
     this.#memories.delete(key);
+    this.#memories.set(key, memory);
   }
 }
 

@@ -302,7 +302,10 @@ export class SandboxThread {
     // The memory of another release's image is never known by its differences alone.
     if (heap !== undefined && !this.#forOneScript.has(running.slot)) {
       const key = nextHeapKey(heap.isDelta ? (running.heapKey ?? '') : '', heap.memory);
-      this.#recentHeaps.put(key, running.slot.copyMemory());
+      const others = [...this.#live.values()].filter((live) => live !== running);
+      const isUsed = (memory: Uint8Array) => others.some(({ slot }) => slot.startedFrom(memory));
+      const spare = this.#recentHeaps.makeRoom(running.slot.copyBytes, isUsed);
+      this.#recentHeaps.put(key, running.slot.copyMemory(spare));
     }
     return heap;
   }

@@ -12,7 +12,7 @@ import { createHarness, defineTool, fileStore, listScripts } from '../../../../c
 import { openProgramStore } from './program-store.mjs';
 
 const [folder, url, seed, count] = process.argv.slice(2);
-const THREADS = 6;
+const THREADS = Number(process.env['TOOLSCRIPT_PROGRAM_THREADS'] ?? 6);
 const items = join(folder, 'items.jsonl');
 const { store, close } = await openProgramStore(folder, url, fileStore);
 

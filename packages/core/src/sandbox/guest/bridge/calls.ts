@@ -4,6 +4,7 @@ import { freeze, parse, Promise, stringify } from '../primordials.js';
 import { argumentsBytes, argumentsProblem, writeArguments } from './arguments.js';
 import { defineHidden, isOfThisScript, makeError } from './errors.js';
 import { notifyHost } from './host.js';
+import { isKeptResult, makeHandle } from './large-results.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 
@@ -119,12 +120,22 @@ export function settle(batchText: string): void {
 function settlementError([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
   // If the outcome of the call is unknown, the script may request a retry. The host decides about this request.
-  const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
+  const { status, idempotencyKey, handle } = (data ?? {}) as {
+    status?: unknown;
+    idempotencyKey?: unknown;
+    handle?: unknown;
+  };
   if (status === 'unknown' && typeof idempotencyKey === 'string')
     defineHidden(
       error,
       'retry',
       freeze(() => (isOfThisScript(error) ? send('"$retry"', { call }) : refusedRetry())),
+    );
+  if (isKeptResult(handle))
+    defineHidden(
+      error,
+      'handle',
+      makeHandle(call, handle, (request) => send('"$page"', request)),
     );
   return error;
 }

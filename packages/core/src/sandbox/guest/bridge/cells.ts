@@ -15,6 +15,7 @@ import { endCell, resetCalls } from './calls.js';
 import { dropContext } from './context.js';
 import { beginCellErrors } from './errors.js';
 import { resetOutput } from './output.js';
+import { takeHandles } from './large-results.js';
 import { keepPositions } from './positions.js';
 import { beginCellStacks } from './stacks.js';
 import { start, takeLargeValue } from './script-end.js';
@@ -53,6 +54,7 @@ export function beginCell(cell: number): void {
   resetOutput();
   dropContext();
   dropTimers();
+  takeHandles();
   beginCellErrors(cell);
   beginCellStacks(cell);
   declared = create(null) as Bindings;
@@ -67,8 +69,8 @@ function newScope(): Scope {
 
 /**
  * Ends the cell: adds its variables to the scope, except those that were never initialised and those with the names of
- * globals. Returns JSON: the variables in scope, each with the number of its cell, and the name of a value that was too
- * large to return.
+ * globals. Returns JSON: the variables in scope, each with the number of its cell, the name of a value that was too
+ * large to return, and the names of results that were too large to receive.
  */
 export function finishCell(): string {
   endCell();
@@ -78,7 +80,14 @@ export function finishCell(): string {
   const nextOwners = create(null) as Record<string, number>;
   const names = keys(declared);
   for (let index = 0; index < names.length; index++) addVariable(next, nextOwners, names[index]!);
-  const kept = addLargeValue(next, nextOwners);
+  const large = takeLargeValue();
+  const kept = large === undefined ? undefined : addResult(next, nextOwners, large.value);
+  const handles = create(null) as Record<string, readonly [call: number, at: readonly string[]]>;
+  const made = takeHandles();
+  for (let index = 0; index < made.length; index++) {
+    const { call, at, handle } = made[index]!;
+    handles[addResult(next, nextOwners, handle)] = [call, at];
+  }
   const earlier = keys(owners);
   for (let index = 0; index < earlier.length; index++) {
     const name = earlier[index]!;
@@ -89,7 +98,7 @@ export function finishCell(): string {
   declared = create(null) as Bindings;
   owners = nextOwners;
   scope = freeze(next);
-  return stringify(kept === undefined ? { names: owners } : { names: owners, kept });
+  return stringify({ names: owners, kept, handles });
 }
 
 function addVariable(next: Scope, nextOwners: Record<string, number>, name: string): void {
@@ -113,12 +122,11 @@ function addVariable(next: Scope, nextOwners: Record<string, number>, name: stri
   nextOwners[name] = currentCell;
 }
 
-function addLargeValue(next: Scope, nextOwners: Record<string, number>): string | undefined {
-  const large = takeLargeValue();
-  if (large === undefined) return undefined;
+/** Adds a value that the script did not name, and returns its name. */
+function addResult(next: Scope, nextOwners: Record<string, number>, value: unknown): string {
   let name = 'result' + currentCell;
   while (nextOwners[name] !== undefined) name += '_';
-  declared[name] = [() => large.value];
+  declared[name] = [() => value];
   addVariable(next, nextOwners, name);
   return name;
 }

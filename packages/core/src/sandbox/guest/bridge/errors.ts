@@ -66,6 +66,6 @@ export function makeError(code: string, message: string, data: unknown, record: 
   return error;
 }
 
-export function defineHidden(target: object, name: string, value: unknown): void {
+export function defineHidden(target: object, name: string | symbol, value: unknown): void {
   defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
 }
