@@ -1,5 +1,5 @@
 import { codeOfCall } from '../protocol/hosted-code.js';
-import { isNativeTo, type AnswerPart, type Turn } from './conversation.js';
+import { isNativeTo, type AnswerPart, type ConversationTurn } from './conversation.js';
 import { isMembers, wireJson, wireMembers, wireName, type Members } from './wire-values.js';
 
 /*
@@ -39,13 +39,13 @@ export function hostedResultId({
  * The turns with each pair once, and with a report in place of each lost call. A damaged answer may announce a call
  * again: the last one before the first result counts.
  */
-export function withoutLostCalls(api: string, turns: readonly Turn[]): Turn[] {
+export function withoutLostCalls(api: string, turns: readonly ConversationTurn[]): ConversationTurn[] {
   const pairs = pairsIn(turns);
   const code = codeWithCalls(turns);
   const isLost = ({ call, result }: Pair): boolean => result === undefined && !isPending(api, turns, call, code);
   const kept = new Set(pairs.flatMap((pair) => (isLost(pair) ? [] : [pair.call.part, pair.result?.part])));
-  const reports = reportsOf(pairs, isLost);
-  return turns.flatMap((turn, index): Turn[] => {
+  const reports = lossReports(pairs, isLost);
+  return turns.flatMap((turn, index): ConversationTurn[] => {
     const isKept = (part: AnswerPart): boolean => !isHosted(part) || kept.has(part);
     const own = turn.type === 'answer' ? { ...turn, parts: turn.parts.filter(isKept) } : turn;
     return [own, ...(reports.get(index) ?? [])];
@@ -53,11 +53,14 @@ export function withoutLostCalls(api: string, turns: readonly Turn[]): Turn[] {
 }
 
 /** The reports of lost calls, by the index of the turn that they follow: a report must not separate pairs. */
-function reportsOf(pairs: readonly Pair[], isLost: (pair: Pair) => boolean): ReadonlyMap<number, readonly Turn[]> {
+function lossReports(
+  pairs: readonly Pair[],
+  isLost: (pair: Pair) => boolean,
+): ReadonlyMap<number, readonly ConversationTurn[]> {
   const ends = new Map<number, number>();
   for (const { call, result } of pairs)
     if (result !== undefined) ends.set(call.turn, Math.max(ends.get(call.turn) ?? 0, result.turn));
-  const reports = new Map<number, Turn[]>();
+  const reports = new Map<number, ConversationTurn[]>();
   for (const pair of pairs.filter(isLost)) {
     const place = ends.get(pair.call.turn) ?? pair.call.turn;
     reports.set(place, [...(reports.get(place) ?? []), lostReport(pair)]);
@@ -79,9 +82,9 @@ interface Pair {
 /** A hosted call or its result. */
 type HostedPart = Exclude<AnswerPart, { type: 'call' }>;
 
-function pairsIn(turns: readonly Turn[]): readonly Pair[] {
+function pairsIn(turns: readonly ConversationTurn[]): readonly Pair[] {
   const pairs = new Map<string, Pair>();
-  for (const [turn, parts] of turns.map(partsOf).entries()) {
+  for (const [turn, parts] of turns.map(answerParts).entries()) {
     for (const part of parts.filter(isHosted)) {
       const [call, result] = [callId(part), resultId(part)];
       if (call !== undefined && pairs.get(call)?.result === undefined)
@@ -93,7 +96,7 @@ function pairsIn(turns: readonly Turn[]): readonly Pair[] {
   return [...pairs.values()];
 }
 
-function partsOf(turn: Turn): readonly AnswerPart[] {
+function answerParts(turn: ConversationTurn): readonly AnswerPart[] {
   return turn.type === 'answer' ? turn.parts : [];
 }
 
@@ -102,7 +105,12 @@ function isHosted(part: AnswerPart): part is HostedPart {
 }
 
 /** Whether the next answer may begin with the result of the call. `code`: the code that waits for its own calls. */
-function isPending(api: string, turns: readonly Turn[], { part, turn: index }: Place, code: CodeIds): boolean {
+function isPending(
+  api: string,
+  turns: readonly ConversationTurn[],
+  { part, turn: index }: Place,
+  code: CodeIds,
+): boolean {
   if (!isNativeTo(api, part.item)) return false;
   if (part.type === 'hosted' && code.has(callId(part))) return true;
   const turn = turns[index];
@@ -113,8 +121,8 @@ function isPending(api: string, turns: readonly Turn[], { part, turn: index }: P
 type CodeIds = ReadonlySet<string | undefined>;
 
 /** The ids of code that has called tools. `hostedCodeIn` says whether it still waits for their results. */
-function codeWithCalls(turns: readonly Turn[]): CodeIds {
-  const calls = turns.flatMap(partsOf).filter((part) => part.type === 'call');
+function codeWithCalls(turns: readonly ConversationTurn[]): CodeIds {
+  const calls = turns.flatMap(answerParts).filter((part) => part.type === 'call');
   return new Set(calls.map(({ call }) => codeOfCall(call.item ?? {})));
 }
 
@@ -130,7 +138,7 @@ function resultId({ item }: HostedPart): string | undefined {
 
 const MAX_EXCERPT = 2000;
 
-function lostReport({ call: { part } }: Pair): Turn {
+function lostReport({ call: { part } }: Pair): ConversationTurn {
   const { name, type, input, action } = wireMembers(part.item.native);
   const what = `${wireName(name) ?? wireName(type)}(${(wireJson(input ?? action) ?? '').slice(0, MAX_EXCERPT)})`;
   const text = `There is no result of ${what}: the answer was interrupted. Make the call again if you still need it.`;
