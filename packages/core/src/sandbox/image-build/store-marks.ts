@@ -349,6 +349,11 @@ class FunctionMarker {
     const marked = this.#marked.get(name) ?? [];
     const stored = start + offset;
     if (marked.some((mark) => mark < stored && stored + bytes <= mark + MARK_BYTES)) return;
+    const holder = this.#holderOf(name, start, { from: stored, to: stored + bytes });
+    if (holder !== undefined) {
+      this.#marked.set(name, [...marked, this.#locals[holder]!.plus]);
+      return this.#insertAround({ at, end }, [], [OP.localGet, ...unsignedLeb(holder), ...MARK]);
+    }
     // The address without its offset stands for the store, if its mark reaches as far.
     const isNear = offset + bytes <= MARK_BYTES;
     this.#marked.set(name, [...marked, isNear ? start : stored]);
@@ -359,6 +364,17 @@ class FunctionMarker {
       [OP.localSet, ...kept, OP.localTee, ...address, OP.localGet, ...kept],
       [OP.localGet, ...address, ...(isNear ? [] : [OP.intConst, ...signedLeb(offset), OP.intAdd]), ...MARK],
     );
+  }
+
+  /**
+   * The local that holds the store's address, or an address between this one and the place of the store, so that no
+   * local needs to be added.
+   */
+  #holderOf(name: number, start: number, { from, to }: { from: number; to: number }): number | undefined {
+    const holder = this.#locals.findIndex(
+      (local) => local.name === name && local.plus >= start && local.plus <= from && to <= local.plus + MARK_BYTES,
+    );
+    return holder < 0 ? undefined : holder;
   }
 
   #copyOrFill({ at, end }: Instruction): void {
