@@ -156,7 +156,7 @@ class FunctionMarker {
   #names = 0;
   #locals: Value[];
   #stack: Value[] = [];
-  /** What is marked on each path to the present instruction: by name, the constants that were added to it. */
+  /** The marked addresses, on each path to the present instruction: by name, the constants that were added to it. */
   #marked = new Map<number, readonly number[]>();
   readonly #frames: Frame[] = [];
 

@@ -23,7 +23,7 @@ export function markPages(memory: Uint8Array, address: number, bytes: number): v
 
 /**
  * Undoes all changes of a memory above `start`, and empties the map. `content` is the memory's original content from
- * `start`; all that follows was zero. Returns false if the map itself was changed: then nobody knows the changes.
+ * `start`; all that follows was zero. Returns false if the map itself was changed: then the changes are not known.
  */
 export function undoChanges(memory: Uint8Array, words: Uint32Array, start: number, content: Uint8Array): boolean {
   // defence: the-map-of-changes-is-not-changed

@@ -15,7 +15,7 @@ export function unmarkedPages(memory: Buffer, pristine: Buffer, start: number): 
   return found;
 }
 
-/** Whether these bytes, or all from `from`, are the pristine ones. */
+/** True if these bytes, or all from `from`, are the pristine ones. */
 export function isPristine(memory: Buffer, pristine: Buffer, from: number, to = memory.length): boolean {
   const known = Math.min(Math.max(pristine.length, from), to);
   return (
