@@ -162,7 +162,14 @@ function instantiate(code: readonly number[]): { call(a: number, b: number): voi
   const body = [0, ...code, END];
   const binary = markStores(
     Uint8Array.of(
-      ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+      0,
+      0x61,
+      0x73,
+      0x6d,
+      1,
+      0,
+      0,
+      0,
       ...section(1, 1, 0x60, 2, 0x7f, 0x7f, 0),
       ...section(3, 1, 0),
       ...section(5, 1, 0, 2),

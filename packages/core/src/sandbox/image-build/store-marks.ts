@@ -211,7 +211,7 @@ class FunctionMarker {
   }
 
   #step(instruction: Instruction, setInLoops: ReadonlyMap<Instruction, Set<number>>): void {
-    const { opcode, operation, value } = instruction;
+    const { opcode, value } = instruction;
     if (opcode >= OP.firstStore && opcode <= OP.lastStore) return this.#store(instruction);
     if (opcode >= OP.firstLoad && opcode < OP.firstStore) return this.#replace(1, 1);
     if (opcode >= OP.firstNumeric && opcode <= OP.lastNumeric) return this.#compute(opcode);
@@ -234,6 +234,15 @@ class FunctionMarker {
       case OP.unreachable:
         this.#stack.length = this.#frames.at(-1)!.height;
         return;
+      default:
+        return this.#stepPlain(instruction);
+    }
+  }
+
+  /** An instruction that is no store and does not begin or end a part of the code. */
+  #stepPlain(instruction: Instruction): void {
+    const { opcode, operation, value } = instruction;
+    switch (opcode) {
       case OP.nop:
         return;
       case OP.brIf:
