@@ -8,8 +8,7 @@ const header = await buildSandbox({
   engine: new URL('../engine/', import.meta.url),
   out: new URL('../dist/sandbox/artefacts/', import.meta.url),
 });
-const kib = header.runs.reduce((sum, [start, end]) => sum + end - start, 0) / 1024;
-console.log(`sandbox image: ${kib} KiB, engine ${header.engine.slice(0, 12)}`);
+console.log(`sandbox image: ${header.pages * 64 - header.start / 1024} KiB, engine ${header.engine.slice(0, 12)}`);
 
 // Scripts do not have it: it runs with the rewritten copy of a script, and is part of that copy's text.
 const labels = await bundleGuest({ entry: '../labels/main.js' });
