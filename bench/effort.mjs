@@ -1,4 +1,4 @@
-/** The duration of all measurements. `quick` keeps the whole run below a minute; its figures are rough. */
+/** The duration of all measurements. */
 export const FULL = {
   rounds: 15,
   blockMs: 150,
@@ -26,6 +26,21 @@ export const FULL = {
   queuedRuns: 10_000,
 };
 
+/** The rows of a quick run: those of one process that start no server, and cost seconds. */
+export const QUICK_ROWS = [
+  'warm-script',
+  'tool-calls',
+  'throughput',
+  'schedule',
+  'suspension',
+  'detector',
+  'reducer',
+  'catalog',
+  'patch',
+  'sandbox-alone',
+];
+
+/** With these rows, a run takes about a minute; its figures are rough. */
 export const QUICK = {
   rounds: 4,
   blockMs: 30,

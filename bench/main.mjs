@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadContenders } from './contenders/index.mjs';
-import { FULL, QUICK } from './effort.mjs';
+import { FULL, QUICK, QUICK_ROWS } from './effort.mjs';
 import { describeMachine } from './machine.mjs';
 import { absentRow } from './measure.mjs';
 import { reportEnd, reportHead, reportRow } from './report.mjs';
@@ -16,12 +16,14 @@ import { failureOf, judge } from './verdict.mjs';
 const RESULTS = new URL('results/', import.meta.url);
 
 const options = readOptions();
-const chosen = ROWS.filter(({ name }) => options.row === undefined || options.row.includes(name));
+const wanted = options.row ?? (options.quick ? QUICK_ROWS : undefined);
+const chosen = ROWS.filter(({ name }) => wanted?.includes(name) ?? true);
 // The interval keeps the process open, because no handle of Toolscript does so while it only waits.
 const open = setInterval(() => {}, 60_000);
 const machine = describeMachine();
 const { contenders, missing } = await loadContenders(options);
 process.stdout.write(reportHead({ machine, quick: options.quick, contenders, missing }));
+if (options.quick && options.row === undefined) process.stdout.write(`\n${describeLeftOut()}\n`);
 const rows = await measureRows();
 const verdict = judge(rows);
 process.stdout.write(reportEnd(verdict, performance.now() / 1_000));
@@ -30,6 +32,11 @@ clearInterval(open);
 const failure = failureOf(verdict, options);
 if (failure !== undefined) console.error(`\nThe check fails: ${failure}.`);
 process.exit(failure === undefined ? 0 : 1);
+
+function describeLeftOut() {
+  const leftOut = ROWS.filter((row) => !chosen.includes(row)).map(({ name }) => name);
+  return `A quick run leaves out ${leftOut.join(', ')}. With --row NAME, it measures one of them.`;
+}
 
 async function measureRows() {
   const measured = [];

@@ -8,7 +8,7 @@ import { isInstalled, npmCall, prepare, root } from './prepare.mjs';
 const HELP = `npm run bench [-- OPTIONS]
   --check      exit 1 where a ratio beside a peer is beyond its budget
   --strict     exit 1 also where an absolute budget is not met
-  --quick      a short run, below a minute, with rough figures
+  --quick      about a minute: ten rows of one process, with rough figures; names the rows left out
   --row NAME   one row only; may be given more than once
   --no-peers   do not install peers; those that are there are measured
   --against REV  only: compare this checkout with a revision, by processor time and by counters`;

@@ -23,8 +23,8 @@ const OPTIONS = [
   ...FEATURES.map((feature) => `--enable-${feature}`),
   '--inlining-optimizing',
   '-O3',
-  '--always-inline-max-function-size=20',
-  '--flexible-inline-max-function-size=20',
+  '--always-inline-max-function-size=25',
+  '--flexible-inline-max-function-size=70',
   '--one-caller-inline-max-function-size=60',
 ];
 

@@ -11,12 +11,14 @@ import { median } from '../statistics.mjs';
 const [folder = new URL('../../', import.meta.url).pathname] = process.argv.slice(2);
 /** A test plants one more Map in each script and sees that the counters find it. */
 const isPlanted = process.env.PLANT === 'map';
-const made = { maps: 0, sets: 0, timers: 0, messages: 0, promises: 0, sent: 0 };
+const made = { maps: 0, sets: 0, timers: 0, messages: 0, promises: 0, parses: 0, stringifies: 0, sent: 0 };
 
 // The constructors and functions are replaced before core is loaded.
 countNew('Map', 'maps');
 countNew('Set', 'sets');
 for (const name of ['setTimeout', 'setInterval', 'setImmediate']) countCalls(globalThis, name, 'timers');
+countCalls(JSON, 'parse', 'parses');
+countCalls(JSON, 'stringify', 'stringifies');
 countCalls(Worker.prototype, 'postMessage', 'messages', (message) => {
   // The first message has shared memory, which cannot be measured.
   if (Array.isArray(message)) made.sent += serialize(message).length;
@@ -190,7 +192,7 @@ async function ratiosToLoop() {
 /** Some microseconds of objects and texts. */
 function fixedLoop() {
   for (let index = 0; index < 20; index++)
-    sink += JSON.parse(JSON.stringify({ index, list: [index, 'text'] })).list.length;
+    sink += originals.parse(originals.stringify({ index, list: [index, 'text'] })).list.length;
 }
 
 function threadMicroseconds() {
@@ -236,7 +238,7 @@ function fakeRuntime(calls = 0) {
     });
     return {
       settle(settlements) {
-        for (const { json } of settlements) sum += JSON.parse(json).i;
+        for (const { json } of settlements) sum += originals.parse(json).i;
         queueMicrotask(step);
       },
       cancel() {},

@@ -8,5 +8,4 @@ const header = await buildSandbox({
   engine: new URL('../engine/', import.meta.url),
   out: new URL('../dist/sandbox/artefacts/', import.meta.url),
 });
-const kib = header.runs.reduce((sum, [start, end]) => sum + end - start, 0) / 1024;
-console.log(`sandbox image: ${kib} KiB, engine ${header.engine.slice(0, 12)}`);
+console.log(`sandbox image: ${header.pages * 64 - header.start / 1024} KiB, engine ${header.engine.slice(0, 12)}`);

@@ -27,7 +27,7 @@ export const LimitsSchema = z.strictObject({
   /** Guest heap in MiB. */
   memoryMb: z.number().int().min(4).max(1024).default(96),
   /** Guest stack in bytes. */
-  maxStackBytes: z.number().int().min(65_536).max(786_432).default(524_288),
+  maxStackBytes: z.number().int().min(65_536).max(655_360).default(524_288),
   maxSourceBytes: positive(SOURCE_CEILING_BYTES).default(20_480),
   maxReturnBytes: positive().default(131_072),
   maxToolCalls: whole().default(32),

@@ -197,7 +197,7 @@ describe('a paused run', () => {
       const memory = slot.inspectMemory().subarray(imageStart);
       return { end: read(segment).end, hash: createHash('sha256').update(memory).digest('hex') };
     };
-    const imageStart = (await loadArtefacts(128)).execute.header.runs[0]![0];
+    const imageStart = (await loadArtefacts(128)).execute.header.start;
     const [first, second] = [await play(), await play()];
     expect(first.end).toMatchObject({ type: 'returned', json: '[19900,200]' });
     expect(second).toEqual(first);

@@ -82,7 +82,7 @@ describe('the image', () => {
     const after = slotMemory(slot);
     expect(after.includes('SECRET')).toBe(false);
     // The stack is below the image. No code reads it before writing it.
-    const base = artefacts.execute.header.runs[0]![0];
+    const base = artefacts.execute.header.start;
     expect(after.compare(pristine, base, pristine.length, base, after.length)).toBe(0);
   });
 

@@ -151,7 +151,7 @@ describe('a memory image to restore', () => {
     start(compile('await tools.echo({})'));
     const snapshot = slot.capture();
     const { slot: other } = await openSlot();
-    const bytes = memory(header.runs[0]![0] / PAGE, header.pages);
+    const bytes = memory(header.start / PAGE, header.pages);
     const job = { limits, texts, sliceMs: 1_000, maxMemoryBytes: maxBytes };
     return { other, restore: () => other.restore({ ...snapshot, memory: bytes }, job) };
   }

@@ -3,11 +3,18 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, IO_BYTES } from '../quickjs/driver.js';
 import { limitMemory } from '../worker/artefacts.js';
-import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
+import {
+  captureContent,
+  PROTOCOL_VERSION,
+  type GuestEntries,
+  type ImageHeader,
+  type Layout,
+} from '../quickjs/image.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 import { calibrateCallSites } from '../quickjs/call-sites.js';
 import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
+import { markStores } from './store-marks.js';
 
 /**
  * SHA-256 of the engine release that Toolscript supports. Raw exports change between releases, so the build accepts no
@@ -35,11 +42,13 @@ export interface SandboxParts {
 }
 
 /**
- * Writes `engine.wasm` (metered and optimised) and the images `execute`, `compile` and `labels` with their headers. The
- * same input gives the same bytes: the images boot with a fixed clock and fixed random numbers.
+ * Writes `engine.wasm` (metered, optimised, and with marks of its changes) and the images `execute`, `compile` and
+ * `labels` with their headers. The same input gives the same bytes: the images boot with a fixed clock and fixed random
+ * numbers.
  */
 export async function buildSandbox({ guest, labels, engine: engineFolder, out }: SandboxParts): Promise<ImageHeader> {
-  const binary = await readOptimised(await meteredEngine(), engineFolder);
+  // defence: changes-by-the-engine-are-marked
+  const binary = markStores(await readOptimised(await meteredEngine(), engineFolder));
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
   const engineHash = bytesSha256(binary);
@@ -204,14 +213,14 @@ async function writeImage(
   { entries, layout }: Pick<ImageHeader, 'entries' | 'layout'>,
 ): Promise<ImageHeader> {
   const { folder, name } = file;
-  const { runs, content } = captureRuns(engine);
+  const { start, content } = captureContent(engine);
   const header: ImageHeader = {
     protocol: PROTOCOL_VERSION,
     engine: engineHash,
     sha256: bytesSha256(content),
     pages: engine.raw.toolscript_pages.value,
     stackPointer: engine.raw.__stack_pointer.value,
-    runs,
+    start,
     channel: engine.channel,
     entries,
     layout,

@@ -12,6 +12,7 @@
  *   (`toolscript_stack`), so that a script can neither claim nor hide such a failure.
  */
 import { WebAssemblyApi } from '../quickjs/webassembly.js';
+import { FIRST_BULK, OP, readInstructions } from './instructions.js';
 import {
   ByteReader,
   concatBytes,
@@ -275,38 +276,21 @@ function countWhenFirstTextIs(counter: number, address: number): number[] {
   return [0x20, 1, 0x41, ...signedLeb(address), 0x46, 0x23, ...global, 0x6a, 0x24, ...global];
 }
 
-/** The code of `if (fuel < 1) { fuel = FUEL; host_interrupt() }`. */
-function checkFuel(facts: ModuleFacts): number[] {
+/** The code of `fuel -= amount; if (fuel < 1) { fuel = FUEL; host_interrupt() }`. `local` gets the remaining fuel. */
+function payFuel(facts: ModuleFacts, amount: readonly number[], local: number): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
-  return [
-    0x23,
-    ...fuel,
-    0x41,
-    1,
-    0x48,
-    0x04,
-    0x40,
-    0x41,
-    ...signedLeb(FUEL),
-    0x24,
-    ...fuel,
-    0x10,
-    ...unsignedLeb(facts.interruptImport),
-    0x1a,
-    0x0b,
-  ];
+  const left = unsignedLeb(local);
+  const subtract = [0x23, ...fuel, ...amount, 0x6b, 0x22, ...left, 0x24, ...fuel];
+  const refill = [0x41, ...signedLeb(FUEL), 0x24, ...fuel, 0x10, ...unsignedLeb(facts.interruptImport), 0x1a];
+  return [...subtract, 0x20, ...left, 0x41, 1, 0x48, 0x04, 0x40, ...refill, 0x0b];
 }
 
-function payForTurn(facts: ModuleFacts): number[] {
-  const fuel = unsignedLeb(fuelGlobal(facts));
-  return [0x23, ...fuel, 0x41, 1, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
-}
+const payForTurn = (facts: ModuleFacts, local: number) => payFuel(facts, [0x41, 1], local);
 
 /** The code to insert before memory.copy or memory.fill. The length is on top of the stack and stays there. */
 function payForLength(facts: ModuleFacts, local: number): number[] {
-  const fuel = unsignedLeb(fuelGlobal(facts));
-  const scratch = unsignedLeb(local);
-  return [0x22, ...scratch, 0x23, ...fuel, 0x20, ...scratch, 0x41, 7, 0x76, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
+  const length = unsignedLeb(local);
+  return [0x22, ...length, ...payFuel(facts, [0x20, ...length, 0x41, 7, 0x76], local)];
 }
 
 interface FunctionRewrite {
@@ -336,21 +320,20 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
     parts.push(body.subarray(copiedTo, at), Uint8Array.from(code));
     copiedTo = next;
   };
-  while (!reader.done) {
-    const start = reader.offset;
-    const instruction = readInstruction(reader);
-    if (instruction === 'loop') {
+  for (const { at, end, opcode, operation } of readInstructions(reader)) {
+    if (opcode === OP.loop) {
       report.loops++;
       if (metered) {
         report.meteredLoops++;
-        insert(reader.offset, payForTurn(facts));
+        usesScratch = true;
+        insert(end, payForTurn(facts, locals));
       }
-    } else if (instruction === 'bulk' && metered) {
+    } else if (operation >= FIRST_BULK && metered) {
       report.bulkOperations++;
       usesScratch = true;
-      insert(start, payForLength(facts, locals));
-    } else if (instruction === 'size') insert(start, [0x23, ...unsignedLeb(heapPages(facts))], reader.offset);
-    else if (instruction === 'grow') insert(start, [0x10, ...unsignedLeb(growFunction(facts))], reader.offset);
+      insert(at, payForLength(facts, locals));
+    } else if (opcode === OP.memorySize) insert(at, [0x23, ...unsignedLeb(heapPages(facts))], end);
+    else if (opcode === OP.memoryGrow) insert(at, [0x10, ...unsignedLeb(growFunction(facts))], end);
   }
   parts.push(body.subarray(copiedTo));
   const extraLocals = usesScratch ? Uint8Array.of(1, 0x7f) : new Uint8Array();
@@ -360,44 +343,4 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
     extraLocals,
     ...parts,
   ]);
-}
-
-/** Skips one instruction and returns its kind. Throws for an unknown instruction. */
-function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'size' | 'grow' | 'other' {
-  const opcode = reader.byte();
-  if (opcode === 0x02 || opcode === 0x03 || opcode === 0x04) {
-    reader.skipLeb();
-    return opcode === 0x03 ? 'loop' : 'other';
-  }
-  if (opcode === 0x3f || opcode === 0x40) {
-    reader.byte();
-    return opcode === 0x3f ? 'size' : 'grow';
-  }
-  if (opcode === 0xfc) return readPrefixedInstruction(reader);
-  if (opcode === 0x0e) reader.skipLeb(reader.unsigned() + 1);
-  else if (opcode === 0x1c) reader.bytes(reader.unsigned());
-  else if (opcode === 0x43) reader.bytes(4);
-  else if (opcode === 0x44) reader.bytes(8);
-  else reader.skipLeb(immediateCount(opcode));
-  return 'other';
-}
-
-function readPrefixedInstruction(reader: ByteReader): 'bulk' | 'other' {
-  const operation = reader.unsigned();
-  if (operation < 8) return 'other';
-  if (operation > 17) throw new Error(`unknown WebAssembly instruction 0xfc ${operation}; add it to meter.ts`);
-  reader.skipLeb(operation === 8 || operation === 10 || operation === 12 || operation === 14 ? 2 : 1);
-  return operation === 10 || operation === 11 ? 'bulk' : 'other';
-}
-
-/** The number of LEB128 immediates after a one-byte opcode. */
-function immediateCount(opcode: number): number {
-  if (opcode === 0x0c || opcode === 0x0d || opcode === 0x10 || opcode === 0x12) return 1;
-  if (opcode === 0x11 || (opcode >= 0x28 && opcode <= 0x3e)) return 2;
-  if ((opcode >= 0x20 && opcode <= 0x26) || opcode === 0x41 || opcode === 0x42) return 1;
-  if (opcode === 0xd0 || opcode === 0xd2) return 1;
-  const plain =
-    opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
-  if (plain || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1) return 0;
-  throw new Error(`unknown WebAssembly instruction 0x${opcode.toString(16)}; add it to meter.ts`);
 }

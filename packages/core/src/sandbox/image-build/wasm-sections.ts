@@ -75,6 +75,15 @@ export class ByteReader {
     }
   }
 
+  signed(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.byte();
+      value += (byte & 127) * scale;
+      if (byte < 128) return (byte & 64) === 0 ? value : value - scale * 128;
+    }
+  }
+
   /** Skips `count` LEB128 numbers, signed or unsigned. */
   skipLeb(count = 1): void {
     for (let index = 0; index < count; index++) while (this.byte() >= 128);

@@ -1,7 +1,7 @@
 import type { SandboxEnd } from '../../protocol/index.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError } from './driver.js';
-import { loadImage, type Image } from './image.js';
+import { loadImage, restoreImage, type Image } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /** Maximum processor time to compile one source, in ms; 64 KB take less than a tenth of this time. */
@@ -27,7 +27,7 @@ export class BytecodeCompiler {
       const code = cell === undefined ? asModuleBody(javascript) : javascript;
       const file = cell === undefined ? 'script.ts' : `${cell}.script.ts`;
       const bytecode = this.#engine.compile(code, file, { keepLines: true });
-      loadImage(this.#engine, this.#image);
+      if (!restoreImage(this.#engine, this.#image)) this.#engine = undefined;
       return bytecode;
     } catch (error) {
       this.#engine = undefined;

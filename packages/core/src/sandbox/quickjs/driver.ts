@@ -1,3 +1,4 @@
+import { markPages } from './changed-pages.js';
 import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
 
 /**
@@ -114,7 +115,6 @@ export class Engine {
     host: EngineHost,
     fillRandom: (bytes: Uint8Array) => void = (bytes) => bytes.fill(7),
   ) {
-    const memory = () => this.memory();
     const imports = {
       env: {
         host_get_timezone_offset: () => 0,
@@ -134,11 +134,11 @@ export class Engine {
       },
       wasi_snapshot_preview1: {
         clock_time_get: (_clock: number, _precision: bigint, out: number) => {
-          memory().writeBigUInt64LE(BigInt(Math.floor(host.clockMs() * 1e6)), out);
+          this.memoryToChange(out, 8).writeBigUInt64LE(BigInt(Math.floor(host.clockMs() * 1e6)), out);
           return 0;
         },
         random_get: (out: number, length: number) => {
-          fillRandom(memory().subarray(out, out + length));
+          fillRandom(this.memoryToChange(out, length).subarray(out, out + length));
           return 0;
         },
         fd_close: () => 52,
@@ -150,7 +150,7 @@ export class Engine {
     this.raw = new WebAssemblyApi.Instance(module, imports).exports as EngineExports;
   }
 
-  /** The whole linear memory; valid until the next call into the engine. */
+  /** The whole linear memory, for reading; valid until the next call into the engine. */
   memory(): Buffer {
     const { buffer } = this.raw.memory;
     if (buffer.byteLength !== this.#size) {
@@ -161,9 +161,18 @@ export class Engine {
     return this.#bytes;
   }
 
+  /** The same memory in words, for reading. */
   words(): Uint32Array {
     this.memory();
     return this.#words;
+  }
+
+  /** The whole linear memory, of which the host is about to change these bytes. */
+  memoryToChange(address: number, bytes: number): Buffer {
+    const memory = this.memory();
+    // defence: changes-by-the-host-are-marked
+    markPages(memory, address, bytes);
+    return memory;
   }
 
   /** Starts the engine in a fresh instance. Instances that load an image do not need this call. */
@@ -194,7 +203,7 @@ export class Engine {
   /** Compiles a script without running it. Throws an `EngineError` with the engine's message. */
   compile(source: string, fileName: string, options: { keepLines: boolean }): Buffer {
     const { raw, channel } = this;
-    this.memory().write(`${fileName}\0`, channel.fileName);
+    this.#write(`${fileName}\0`, channel.fileName);
     return this.#withText(source, (address, length) => {
       const bytecode = raw.qjs_compile(
         address,
@@ -216,7 +225,7 @@ export class Engine {
   evaluate(bytecode: Uint8Array): EngineValue {
     const { raw } = this;
     const address = bytecode.length <= IO_BYTES ? this.channel.io : this.allocate(bytecode.length);
-    this.memory().set(bytecode, address);
+    this.memoryToChange(address, bytecode.length).set(bytecode, address);
     const value = raw.qjs_eval_bytecode(address, bytecode.length);
     if (address !== this.channel.io) raw.wasm_free(address);
     return this.#checkedValue(value);
@@ -227,12 +236,12 @@ export class Engine {
    * host's answer. The function is in the guest's memory, and so in an image of this memory.
    */
   hostFunction(): EngineValue {
-    return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
+    return this.raw.qjs_new_host_function(this.channel.io, this.#write('host', this.channel.io), 0);
   }
 
   call(callee: EngineValue, argument?: EngineValue): EngineValue {
     const { raw, channel } = this;
-    if (argument !== undefined) this.words()[channel.argument >> 2] = argument;
+    if (argument !== undefined) this.memoryToChange(channel.argument, 4).writeUInt32LE(argument, channel.argument);
     return this.#checkedValue(
       raw.qjs_call(callee, raw.qjs_get_undefined(), argument === undefined ? 0 : 1, channel.argument),
     );
@@ -253,7 +262,7 @@ export class Engine {
   }
 
   property(value: EngineValue, name: string): EngineValue {
-    this.memory().write(`${name}\0`, this.channel.io);
+    this.#write(`${name}\0`, this.channel.io);
     return this.raw.qjs_get_prop_string(value, this.channel.io);
   }
 
@@ -310,6 +319,13 @@ export class Engine {
     }
   }
 
+  /** Returns the number of bytes of the text. */
+  #write(text: string, address: number): number {
+    const length = this.memory().write(text, address);
+    this.memoryToChange(address, length);
+    return length;
+  }
+
   #newText(text: string): EngineValue {
     return this.#withText(text, (address, length) => this.raw.qjs_new_string(address, length));
   }
@@ -326,9 +342,8 @@ export class Engine {
     const { raw } = this;
     const most = text.length * 3 + 1;
     const address = most <= IO_BYTES ? this.channel.io : this.allocate(Buffer.byteLength(text) + 1);
-    const memory = this.memory();
-    const length = memory.write(text, address, 'utf8');
-    memory[address + length] = 0;
+    const length = this.#write(text, address);
+    this.memoryToChange(address + length, 1)[address + length] = 0;
     try {
       return use(address, length);
     } finally {

@@ -1,13 +1,14 @@
+import { PAGE, undoChanges } from './changed-pages.js';
 import type { Channel, Engine, EngineValue } from './driver.js';
 import { WASM_PAGE } from './webassembly.js';
 
 /**
- * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer. An
- * instance of the same engine that loads the image becomes a bit-by-bit identical guest.
+ * A booted, locked-down guest as bytes: linear memory above the stack, and the stack pointer. An instance of the same
+ * engine that loads the image becomes a bit-by-bit identical guest.
  */
 export interface Image {
   readonly header: ImageHeader;
-  /** The content of `header.runs`, in order. */
+  /** The memory from `header.start`. All that follows is zero. */
   readonly content: Uint8Array;
 }
 
@@ -21,8 +22,8 @@ export interface ImageHeader {
   /** End of the heap, in pages. */
   readonly pages: number;
   readonly stackPointer: number;
-  /** Start and end address of each run of pages with data. All other memory above the stack is zero. */
-  readonly runs: readonly (readonly [number, number])[];
+  /** The address of the content's first byte; the stack is below. */
+  readonly start: number;
   readonly channel: Channel;
   readonly entries: GuestEntries;
   readonly layout: Layout;
@@ -71,20 +72,15 @@ export interface PromiseLayout {
 }
 
 export const PROTOCOL_VERSION = 1;
-const PAGE = 4096;
+export const ZERO_PAGE = new Uint8Array(PAGE);
 
-/** Finds the runs of pages above the stack that contain data. */
-export function captureRuns(engine: Engine): { runs: [number, number][]; content: Buffer } {
+/** The memory above the stack, up to its last page with data. */
+export function captureContent(engine: Engine): { start: number; content: Buffer } {
   const memory = engine.memory();
-  const zero = Buffer.alloc(PAGE);
-  const runs: [number, number][] = [];
-  for (let start = stackTop(engine); start < memory.length; start += PAGE) {
-    if (memory.compare(zero, 0, PAGE, start, start + PAGE) === 0) continue;
-    const last = runs.at(-1);
-    if (last !== undefined && last[1] === start) last[1] = start + PAGE;
-    else runs.push([start, start + PAGE]);
-  }
-  return { runs, content: Buffer.concat(runs.map(([start, end]) => memory.subarray(start, end))) };
+  const start = stackTop(engine);
+  let end = memory.length;
+  while (end > start && memory.compare(ZERO_PAGE, 0, PAGE, end - PAGE, end) === 0) end -= PAGE;
+  return { start, content: Buffer.from(memory.subarray(start, end)) };
 }
 
 /**
@@ -99,25 +95,23 @@ function stackTop(engine: Engine): number {
 export const HEADROOM_PAGES = 64;
 
 /**
- * Loads the pristine guest into an instance, and zeroes all other memory above the stack that a script can have
- * touched. The instance must have been created with memory for the image and the headroom.
+ * Loads the pristine guest into a new instance. The instance must have been created with memory for the image and the
+ * headroom.
  */
-export function loadImage(engine: Engine, image: Image): void {
-  const { header, content } = image;
-  const touched = engine.raw.toolscript_pages.value * WASM_PAGE;
+export function loadImage(engine: Engine, { header, content }: Image): void {
   engine.channel = header.channel;
-  const memory = engine.memory();
-  let offset = 0;
-  let zeroFrom = header.runs[0]?.[0] ?? 0;
-  for (const [start, end] of header.runs) {
-    // defence: gaps-are-zeroed
-    if (start > zeroFrom) memory.fill(0, zeroFrom, start);
-    memory.set(content.subarray(offset, offset + end - start), start);
-    offset += end - start;
-    zeroFrom = end;
-  }
-  // defence: heap-is-zeroed
-  if (touched > zeroFrom) memory.fill(0, zeroFrom, touched);
+  engine.memory().set(content, header.start);
   engine.raw.toolscript_pages.value = header.pages;
   engine.raw.__stack_pointer.value = header.stackPointer;
+}
+
+/**
+ * Makes a used instance the pristine guest again, at a cost that depends on what was changed. Returns false if the
+ * instance must be dropped.
+ */
+export function restoreImage(engine: Engine, { header, content }: Image): boolean {
+  const isRestored = undoChanges(engine.memory(), engine.words(), header.start, content);
+  engine.raw.toolscript_pages.value = header.pages;
+  engine.raw.__stack_pointer.value = header.stackPointer;
+  return isRestored;
 }

@@ -3,7 +3,7 @@ import { NO_PLACE, PlaceReader, type CodePlace } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { answerGuest, type GuestTexts } from './guest-texts.js';
-import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
+import { HEADROOM_PAGES, loadImage, restoreImage, type Image } from './image.js';
 import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
 import { captureMemory, copyMemory, loadMemory, restoreMemory, SnapshotError, usedBytes } from './snapshot.js';
@@ -334,8 +334,7 @@ export class Slot {
     this.#grownAtStart = 0;
     // defence: broken-or-grown-instances-are-dropped
     if (this.#isBroken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
-    loadImage(this.#engine, this.#image);
-    return true;
+    return restoreImage(this.#engine, this.#image);
   }
 
   /** A view of the current linear memory, for tests. */

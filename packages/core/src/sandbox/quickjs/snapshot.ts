@@ -1,6 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { PAGE } from './changed-pages.js';
 import { IO_BYTES, type Engine } from './driver.js';
-import type { Image } from './image.js';
+import { ZERO_PAGE, type Image } from './image.js';
 import { WASM_PAGE } from './webassembly.js';
 
 /**
@@ -16,9 +17,7 @@ export interface MemoryDelta {
   readonly pages: number;
 }
 
-const PAGE = 4096;
 const HEAD_WORDS = 2;
-const ZERO_PAGE = new Uint8Array(PAGE);
 /** Higher levels reduce the size by a few percent and take 50 % more time. */
 const DEFLATE_LEVEL = 3;
 
@@ -32,7 +31,7 @@ export class SnapshotError extends Error {
   }
 }
 
-/** Finds the original of the page at an address. It is called with ascending addresses. */
+/** Finds the original of the page at an address. */
 type OriginalPages = (address: number) => Uint8Array;
 
 /**
@@ -46,7 +45,7 @@ export function captureMemory(engine: Engine, image: Image, base?: Uint8Array): 
   const numbers: number[] = [];
   const differences: Buffer[] = [];
   const findOriginal = base === undefined ? pagesOfImage(image) : pagesOfMemory(base);
-  for (let start = heapStart(image); start < heapEnd; start += PAGE) {
+  for (let { start } = image.header; start < heapEnd; start += PAGE) {
     const original = findOriginal(start);
     if (memory.compare(original, 0, PAGE, start, start + PAGE) === 0) continue;
     numbers.push(start / PAGE);
@@ -77,7 +76,8 @@ export function usedBytes(engine: Engine): number {
 export function loadMemory(engine: Engine, image: Image, copy: Uint8Array): void {
   const heapPages = copy.length / WASM_PAGE;
   growTo(engine, heapPages);
-  engine.memory().set(copy.subarray(heapStart(image)), heapStart(image));
+  const { start } = image.header;
+  engine.memoryToChange(start, copy.length - start).set(copy.subarray(start), start);
   engine.raw.toolscript_pages.value = heapPages;
 }
 
@@ -95,12 +95,13 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is truncated');
   growTo(engine, heapPages);
   const words = engine.words();
-  const first = heapStart(image);
+  const { start: first } = image.header;
   for (let index = 0; index < count; index++) {
     const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
     // defence: snapshot-pages-within-the-heap
     if (start < first || start >= heapPages * WASM_PAGE)
       throw new SnapshotError('the memory has pages outside its heap');
+    engine.memoryToChange(start, PAGE);
     addDifference(words, start >> 2, pageWords(plain.subarray(body + index * PAGE, body + (index + 1) * PAGE)));
   }
   engine.raw.toolscript_pages.value = heapPages;
@@ -128,19 +129,11 @@ function growTo(engine: Engine, heapPages: number): void {
   }
 }
 
-function heapStart({ header }: Image): number {
-  return header.runs[0]?.[0] ?? 0;
-}
-
-/** The pages of the image; zeros where the image has none. */
+/** The pages of the image; zeros after its content. */
 function pagesOfImage({ header, content }: Image): OriginalPages {
-  let run = 0;
-  let offset = 0;
   return (address) => {
-    for (; run < header.runs.length && address >= header.runs[run]![1]; run++)
-      offset += header.runs[run]![1] - header.runs[run]![0];
-    const [start] = header.runs[run] ?? [Number.POSITIVE_INFINITY];
-    return address < start ? ZERO_PAGE : content.subarray(offset + address - start, offset + address - start + PAGE);
+    const from = address - header.start;
+    return from < content.length ? content.subarray(from, from + PAGE) : ZERO_PAGE;
   };
 }
 
@@ -179,16 +172,19 @@ const LARGE_BLOCK = 256;
  */
 function zeroFreedMemory(engine: Engine): void {
   const { io } = engine.channel;
-  const memory = engine.memory();
   const words = engine.words();
   const end = engine.raw.toolscript_pages.value * WASM_PAGE;
   // defence: freed-memory-is-not-stored
-  memory.fill(0, io, io + IO_BYTES);
+  zero(engine, io, io + IO_BYTES);
   for (let block = io - BLOCK_HEAD; block + BLOCK_HEAD < end;) {
     const head = words[(block + 4) >> 2]!;
     const size = head & ~FLAGS;
     if (size < 2 * BLOCK_HEAD || block + size > end) break;
-    if ((head & IN_USE) === 0) memory.fill(0, block + (size < LARGE_BLOCK ? 16 : 32), block + size);
+    if ((head & IN_USE) === 0) zero(engine, block + (size < LARGE_BLOCK ? 16 : 32), block + size);
     block += size;
   }
+}
+
+function zero(engine: Engine, from: number, to: number): void {
+  engine.memoryToChange(from, to - from).fill(0, from, to);
 }

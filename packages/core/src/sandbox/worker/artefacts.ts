@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { coreFile } from '../../files/core-files.js';
 import type { ImageSource } from '../../protocol/index.js';
+import { MAX_MAPPED_MB } from '../quickjs/changed-pages.js';
 import { HEADROOM_PAGES, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
@@ -69,7 +70,9 @@ function readImage(bytes: Uint8Array): Image {
 }
 
 function compileEngine(engine: Uint8Array, { header }: Image, maxMemoryMb: number): Promise<WasmModule> {
-  return WebAssemblyApi.compile(limitMemory(engine, header.pages + HEADROOM_PAGES, maxMemoryMb * 16));
+  return WebAssemblyApi.compile(
+    limitMemory(engine, header.pages + HEADROOM_PAGES, Math.min(maxMemoryMb, MAX_MAPPED_MB) * 16),
+  );
 }
 
 function readEngine(): Promise<Uint8Array> {

@@ -50,7 +50,7 @@ export interface QuickJsOptions {
   maxScriptsPerWorker?: number | undefined;
   /** Maximum number of scripts that wait for a free sandbox. Default 10 000. */
   maxWaiting?: number | undefined;
-  /** Maximum memory of one sandbox, in MiB. Default 1 088: the highest `memoryMb` plus the engine. */
+  /** Maximum memory of one sandbox, in MiB. Default and maximum 1 088: the highest `memoryMb` plus the engine. */
   maxMemoryMb?: number | undefined;
 }
 

@@ -156,7 +156,7 @@ export class FaultyEngine extends Engine {
 
   #takeTexts(size: number): EngineValue[] {
     const { raw, channel } = this;
-    this.memory().fill('x', channel.io, channel.io + size);
+    this.memoryToChange(channel.io, size).fill('x', channel.io, channel.io + size);
     const texts: EngineValue[] = [];
     while (texts.length < MAX_TEXTS) {
       const text = raw.qjs_new_string(channel.io, size);

@@ -35,7 +35,7 @@ class WatchedEngine extends FaultyEngine {
     shared.beginMessage();
     const text = super.callForText(callee, argument);
     if (this.takeRunOut()) shared.noteRanOut();
-    shared.endMessage(findRecord(this.memory(), this.#image.header.runs[0]![0]));
+    shared.endMessage(findRecord(this.memory(), this.#image.header.start));
     return text;
   }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseSync } from 'oxc-parser';
+import { markPages } from '#core/sandbox/quickjs/changed-pages.js';
 import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
 import { loadStoredArtefacts, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { bundleGuest } from '../../../build/bundle-guest.mjs';
@@ -217,6 +218,7 @@ export class LinePlan {
   }
 
   set(memory: Uint8Array, failure: LineFailure | undefined): void {
+    markPages(memory, this.at, PLAN.length * 4);
     const words = this.#words(memory);
     words[PLAN.line] = failure?.line ?? -1;
     words[PLAN.countdown] = failure?.nth ?? 0;

@@ -84,7 +84,7 @@ export class GuestUnderTest {
   }
 
   get imageStart(): number {
-    return this.#artefacts.execute.header.runs[0]![0];
+    return this.#artefacts.execute.header.start;
   }
 
   resetInterrupts(): void {
