@@ -425,7 +425,7 @@ export interface paths {
         };
         /**
          * Lists your threads, the most recently changed one first
-         * @description Lists your threads, the most recently changed one first.
+         * @description Lists your threads, the most recently changed one first. "text" finds titles, messages, answers and names of files; "state" those whose active or newest run is in that state.
          */
         get: operations["listThreads"];
         put?: never;
@@ -3177,6 +3177,7 @@ export interface operations {
             query?: {
                 after?: string | undefined;
                 limit?: number | undefined;
+                state?: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete" | undefined;
                 text?: string | undefined;
             } | undefined;
             header?: never;

@@ -4,6 +4,7 @@ import { describePage } from './support/describe-page.js';
 const SCENES = {
   'fails at night': [{ type: 'error', code: 'quota', message: 'There is no credit.' }],
   'answers at night': [{ type: 'text', text: 'Good night.' }],
+  'reads by day': [{ type: 'script', code: "return await tools.snapshot({ path: 'maps/Atlas.png' })" }],
 } as const;
 
 describePage('finding and moving', SCENES, (suite) => {
@@ -29,6 +30,23 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/threads/${answered.threadId}`);
     expect(problems).toEqual([]);
+  });
+
+  it('finds conversations by their answers, and by the names of files', async () => {
+    await suite.server.play('answers at night');
+    await suite.server.play('reads by day');
+    const { page } = await suite.open();
+    await page.keyboard.press('Control+k');
+    const finder = page.getByRole('dialog', { name: 'Find a conversation' });
+    const found = finder.getByRole('list', { name: 'Conversations found' }).getByRole('listitem');
+    for (const [words, title] of [
+      ['good NIGHT', 'answers at night'],
+      ['maps/atlas', 'reads by day'],
+    ] as const) {
+      await finder.getByRole('searchbox').fill('');
+      await finder.getByRole('searchbox').fill(words);
+      await expect.poll(async () => [...new Set(await found.allInnerTexts())]).toEqual([title]);
+    }
   });
 
   it('lists the keys with “?”, but not while something is typed', async () => {
