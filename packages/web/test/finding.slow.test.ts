@@ -49,6 +49,38 @@ describePage('finding and moving', SCENES, (suite) => {
     }
   });
 
+  it('opens a link to a turn and to a call, also of early turns', async () => {
+    const { threadId, runId } = await suite.server.play('reads by day');
+    const { page } = await suite.open();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${suite.server.url}/threads/${threadId}`);
+    const turn = page.locator(`#${runId}`);
+    const copied = async (name: string) => {
+      await page.getByRole('button', { name }).click();
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(runId);
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    const toTurn = await copied('Copy a link to this turn');
+    await turn.getByRole('radio', { name: /^Calls/u }).click();
+    await turn.getByRole('button', { name: 'snapshot', exact: true }).click();
+    await page.getByRole('heading', { name: 'Call', exact: true }).waitFor();
+    await page.evaluate(() => navigator.clipboard.writeText(''));
+    const toCall = await copied('Copy a link to this call');
+    for (let count = 0; count < 13; count++) await suite.server.play('answers at night', { threadId });
+    const other = await page.context().newPage();
+    await other.goto(toTurn);
+    const linked = other.locator('[aria-current=location]').getByText('reads by day', { exact: true });
+    await expect.poll(() => linked.evaluate(isInView)).toBe(true);
+    await expect.poll(() => other.getByText('Good night.').count()).toBe(13);
+    await expect.poll(() => linked.evaluate(isInView)).toBe(true);
+    await other.goto(`${suite.server.url}/threads/${threadId}`);
+    await other.goto(toCall);
+    const details = other.getByRole('complementary', { name: 'Details of the call' });
+    await details.getByText('maps/Atlas.png').first().waitFor();
+    await other.goto(`${toTurn}x`);
+    await other.getByText('The link names a turn that is not in this conversation.').waitFor();
+  });
+
   it('lists the keys with “?”, but not while something is typed', async () => {
     const { page } = await suite.open();
     await page.getByLabel('Prompt').focus();
@@ -72,3 +104,9 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.locator('.sign-in').waitFor();
   });
 });
+
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  const pane = element.closest('.scroller')!.getBoundingClientRect();
+  return top >= pane.top && bottom <= pane.bottom;
+}

@@ -40,9 +40,10 @@ export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
   );
   const prompt = firstPrompt(view);
   const route = useStore(useSession().router.store);
-  const threadId = route.page === 'thread' ? route.threadId : undefined;
+  const { threadId, target } = route.page === 'thread' ? route : {};
+  const isLinked = target?.runId === feed.runId;
   return (
-    <section className="run" aria-label="Turn" id={feed.runId}>
+    <section className="run" aria-label="Turn" id={feed.runId} aria-current={isLinked ? 'location' : undefined}>
       <RunIdContext value={feed.runId}>
         {unbegun.map((item) => (
           <MessageEntry key={item.id} item={item} onEdit={onEditPrompt} />

@@ -6,6 +6,7 @@ import { IconButton } from '../parts/icon-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { foldsScripts } from '../state/folding.ts';
+import { useSelection } from '../state/selection.ts';
 import { duration, plural } from '../view/format.ts';
 import { scriptSummary } from '../view/script-summary.ts';
 import type { ScriptStatus, ScriptView } from '../view/types.ts';
@@ -36,7 +37,9 @@ export function ScriptCard(props: ScriptCardProps) {
   const { script } = props;
   const [isOpen, setOpen] = useState<boolean>();
   const endedBefore = script.endedAt !== undefined && script.endedAt < performance.timeOrigin && foldsScripts();
-  const isFolded = isOpen === undefined ? script.status === 'completed' && endedBefore : !isOpen;
+  const { callId } = useSelection();
+  const hasSelected = script.calls.some((call) => call.callId === callId);
+  const isFolded = isOpen === undefined ? script.status === 'completed' && endedBefore && !hasSelected : !isOpen;
   if (!isFolded) return <OpenScript {...props} onFold={() => setOpen(false)} />;
   return (
     <article className="card script-card script-folded" data-status={script.status} aria-label="Script">

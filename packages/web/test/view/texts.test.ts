@@ -270,7 +270,8 @@ describe('small texts', () => {
   });
 
   it('an address of the page leads to its view, and back', () => {
-    for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(routePath(addressRoute(path))).toBe(path);
+    for (const path of ['', 'threads/thr_1', 'threads/thr_1#turn=run_1', 'threads/t#turn=r/a%2Fb', 'settings/audit'])
+      expect(routePath(addressRoute(path))).toBe(path);
     expect(addressRoute('nothing/here')).toEqual({ page: 'new' });
   });
 });
