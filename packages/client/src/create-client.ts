@@ -19,6 +19,11 @@ import type {
   NewApiKey,
   RulePage,
   Run,
+  SavedKind,
+  SavedOwner,
+  SavedPage,
+  SavedQuery,
+  SavedText,
   ScriptOutcome,
   ScriptQuery,
   SubmitBody,
@@ -90,6 +95,14 @@ export interface Client {
     ): Promise<string>;
     /** Deletes all versions. */
     delete(threadId: string, fileKey: string, options?: RequestOptions): Promise<void>;
+  };
+  /** Saved prompts and scripts: your own, those of the workspace, or those of a thread. */
+  readonly saved: {
+    list(kind: SavedKind, query?: SavedQuery, options?: RequestOptions): Promise<SavedPage>;
+    /** The newest version, with its text. */
+    get(kind: SavedKind, name: string, query?: SavedOwner, options?: RequestOptions): Promise<SavedText>;
+    /** Deletes all versions. */
+    delete(kind: SavedKind, name: string, query?: SavedOwner, options?: RequestOptions): Promise<void>;
   };
   readonly runs: {
     get(runId: string, options?: RequestOptions): Promise<Run>;
@@ -188,6 +201,7 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
     scripts: scriptMethods(api),
     threads: threadMethods(api),
     files: fileMethods(api),
+    saved: savedMethods(api),
     runs: runMethods(api),
     approvals: approvalMethods(api),
     agents: { list: ({ signal } = {}) => answerData(api.GET('/api/v2/agents', withSignal(signal))) },
@@ -234,6 +248,19 @@ function fileMethods(api: Api): Client['files'] {
     },
     delete: async (threadId, fileKey, { signal } = {}) =>
       void (await answerData(api.DELETE(one, { params: { path: { threadId, fileKey } }, ...withSignal(signal) }))),
+  };
+}
+
+function savedMethods(api: Api): Client['saved'] {
+  const all = '/api/v2/saved/{kind}';
+  const one = `${all}/{name}` as const;
+  return {
+    list: (kind, query = {}, { signal } = {}) =>
+      answerData(api.GET(all, { params: { path: { kind }, query }, ...withSignal(signal) })),
+    get: (kind, name, query = {}, { signal } = {}) =>
+      answerData(api.GET(one, { params: { path: { kind, name }, query }, ...withSignal(signal) })),
+    delete: async (kind, name, query = {}, { signal } = {}) =>
+      void (await answerData(api.DELETE(one, { params: { path: { kind, name }, query }, ...withSignal(signal) }))),
   };
 }
 

@@ -42,6 +42,46 @@ describePage(
       expect(problems).toEqual([]);
     });
 
+    it('lists saved prompts and scripts by owner, shows and deletes them, and puts one into a new conversation', async () => {
+      const { documents } = suite.server.stores;
+      const { threadId } = await suite.server.play('hello');
+      const mine = { kind: 'principal', id: 'local' } as const;
+      const input = { type: 'object', properties: { city: { type: 'string' } } };
+      await documents.save({ scope: mine, kind: 'prompt', name: 'report', text: 'Report on {{city}}.' });
+      const about = { description: 'The largest sale of a city', input };
+      await documents.save({ scope: mine, kind: 'snippet', name: 'bestSale', text: 'return input.city', about });
+      await documents.save({ scope: { kind: 'thread', id: threadId }, kind: 'prompt', name: 'inside', text: 'x' });
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/settings/saved`);
+      const all = page.getByRole('region', { name: 'Saved prompts and scripts' });
+      await all.getByText('report', { exact: true }).click();
+      await all.getByText('Report on {{city}}.').waitFor();
+      await all.getByRole('button', { name: 'Insert into a new conversation' }).click();
+      await expect.poll(() => page.getByLabel('Prompt').inputValue()).toBe('Report on {{city}}.');
+      await page.goto(`${suite.server.url}/settings/saved`);
+      await all.getByLabel('of').selectOption(threadId);
+      await all.getByText('inside', { exact: true }).waitFor();
+      await all.getByLabel('of').selectOption('the workspace');
+      await all.getByText('Nothing is saved here.').waitFor();
+      await all.getByLabel('of').selectOption('you');
+      await all.getByLabel('Show').selectOption('Scripts');
+      await all.getByText('The largest sale of a city').click();
+      await all.getByRole('button', { name: 'Delete bestSale' }).click();
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await all.getByRole('button', { name: 'Run in a new conversation…' }).click();
+      await expect
+        .poll(() => page.getByLabel('Prompt').inputValue())
+        .toBe('Run the saved script bestSale with city: …');
+      await page.goto(`${suite.server.url}/settings/saved`);
+      await all.getByLabel('Show').selectOption('Scripts');
+      await all.getByText('The largest sale of a city').click();
+      await all.getByRole('button', { name: 'Delete bestSale' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await all.getByText('Nothing is saved here.').waitFor();
+      expect(await documents.read({ scope: mine, kind: 'snippet', name: 'bestSale' })).toBeUndefined();
+      expect(problems).toEqual([]);
+    });
+
     it('attaches a text file, which the prompt shows folded, and refuses other files with a sentence', async () => {
       const { page, problems } = await suite.open();
       await page.getByLabel('Agent').selectOption('scenes');

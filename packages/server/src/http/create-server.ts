@@ -23,6 +23,7 @@ import { undoRoutes } from './routes/undo.js';
 import { ruleRoutes } from './routes/rules.js';
 import { workspaceRuleRoute } from './routes/workspace-rule.js';
 import { runRoutes } from './routes/runs.js';
+import { savedRoutes } from './routes/saved.js';
 import { scriptRoutes } from './routes/scripts.js';
 import { streamRoute } from './routes/stream.js';
 import { submitRoute } from './routes/submit.js';
@@ -53,6 +54,7 @@ export async function createServer(options: ServerOptions): Promise<ToolscriptSe
     streamRoute(scope, service);
     threadRoutes(scope, service);
     fileRoutes(scope, service);
+    savedRoutes(scope, service);
     approvalRoutes(scope, service);
     workspaceRuleRoute(scope, service);
     registryRoutes(scope, service);

@@ -78,6 +78,11 @@ const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'DELETE /api/v2/threads/{threadId}': async () => ask('DELETE', `/api/v2/threads/${(await submitted()).threadId}`),
   'DELETE /api/v2/threads/{threadId}/files/{fileKey}': async () =>
     ask('DELETE', `/api/v2/threads/${await threadWithFile()}/files/notes`),
+  'DELETE /api/v2/saved/{kind}/{name}': async () => {
+    const scope = { kind: 'principal', id: 'root' } as const;
+    await server.stores.documents.save({ scope, kind: 'prompt', name: 'report', text: 'Report.' });
+    return ask('DELETE', '/api/v2/saved/prompt/report');
+  },
   'POST /api/v2/approvals/{approvalId}': async () =>
     ask('POST', `/api/v2/approvals/${(await waiting()).approvalId}`, 'deny'),
   'POST /api/v2/scripts/{scriptId}/cancel': async () =>

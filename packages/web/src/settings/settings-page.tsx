@@ -10,6 +10,7 @@ import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { AuditLog } from './audit-log.tsx';
+import { SavedTexts } from './saved-texts.tsx';
 import { RememberedRules } from './remembered-rules.tsx';
 import { useLoaded } from './use-loaded.ts';
 
@@ -17,6 +18,7 @@ const SECTIONS = [
   { id: 'agents', title: 'Agents' },
   { id: 'tools', title: 'Tools' },
   { id: 'keys', title: 'API keys' },
+  { id: 'saved', title: 'Prompts and scripts' },
   { id: 'rules', title: 'Approvals' },
   { id: 'audit', title: 'Audit log' },
   { id: 'access', title: 'This browser' },
@@ -46,6 +48,7 @@ export default function SettingsPage({ section, menuButton }: SettingsPageProps)
           {section === 'agents' && <Agents />}
           {section === 'tools' && <Tools />}
           {section === 'keys' && <ApiKeys />}
+          {section === 'saved' && <SavedTexts />}
           {section === 'rules' && <RememberedRules />}
           {section === 'audit' && <AuditLog />}
           {section === 'access' && <Access />}

@@ -2,6 +2,7 @@ import { JsonTextMember } from '@toolscript/core/stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
+import { fileGroups } from '#web/view/file-groups.ts';
 import { routePath, addressRoute } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
 import { age, argumentSummary, count, dollars, duration, plural } from '#web/view/format.ts';
@@ -284,5 +285,25 @@ describe('what is visible', () => {
 
   it('is a cost in dollars, also below a cent', () => {
     expect([0, 0.001, 0.034, 12].map(dollars)).toEqual(['$0.00', '<$0.01', '$0.03', '$12.00']);
+  });
+});
+
+describe('files', () => {
+  it('are grouped by their type', () => {
+    const files = [
+      { fileKey: 'a.PY' },
+      { fileKey: 'plan' },
+      { fileKey: 'b.json' },
+      { fileKey: 'c', contentType: 'text/csv; charset=utf-8' },
+      { fileKey: 'd.ts', source: { kind: 'web' } },
+      { fileKey: 'e.html' },
+    ];
+    expect(fileGroups(files).map(([title, members]) => [title, members.map(({ fileKey }) => fileKey)])).toEqual([
+      ['Web pages', ['d.ts', 'e.html']],
+      ['Data', ['b.json', 'c']],
+      ['Code', ['a.PY']],
+      ['Texts', ['plan']],
+    ]);
+    expect(fileGroups([])).toEqual([]);
   });
 });

@@ -118,9 +118,16 @@ function changingRoutes(app: Routes, service: Service): void {
   });
 }
 
-export async function ownThread({ stores }: Service, request: FastifyRequest): Promise<Thread> {
-  const { threadId } = request.params as { threadId: string };
-  const { principal } = request.caller;
+export function ownThread(service: Service, request: FastifyRequest): Promise<Thread> {
+  return callerThread(service, request, (request.params as { threadId: string }).threadId);
+}
+
+/** The thread, if it belongs to the caller. Throws a problem otherwise. */
+export async function callerThread(
+  { stores }: Service,
+  { caller: { principal } }: FastifyRequest,
+  threadId: string,
+): Promise<Thread> {
   // defence: thread-of-the-caller
   const thread = await stores.threads.get(threadId, { principal });
   if (thread === undefined) throw notFoundProblem('thread', threadId);
