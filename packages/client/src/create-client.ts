@@ -17,6 +17,7 @@ import type {
   FilePage,
   FileQuery,
   NewApiKey,
+  Provider,
   RulePage,
   Run,
   SavedKind,
@@ -140,6 +141,14 @@ export interface Client {
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
   };
+  /** The providers of models. Each method needs the scope `admin`. */
+  readonly providers: {
+    list(options?: RequestOptions): Promise<readonly Provider[]>;
+    /** Tests the key, stores it, and returns the models of the provider. */
+    connect(provider: string, key: string, options?: RequestOptions): Promise<readonly string[]>;
+    /** Removes the stored key. */
+    remove(provider: string, options?: RequestOptions): Promise<void>;
+  };
   /** Remembered approvals of the server's workspace. Each method needs the scope `admin`. */
   readonly rules: {
     list(options?: RequestOptions): Promise<RulePage>;
@@ -197,6 +206,7 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
         options,
       ),
     keys: keyMethods(api),
+    providers: providerMethods(api),
     rules: ruleMethods(api),
     scripts: scriptMethods(api),
     threads: threadMethods(api),
@@ -306,6 +316,19 @@ function keyMethods(api: Api): Client['keys'] {
       void (await answerData(
         api.DELETE('/api/v2/keys/{keyId}', { params: { path: { keyId } }, ...withSignal(signal) }),
       )),
+  };
+}
+
+function providerMethods(api: Api): Client['providers'] {
+  const one = '/api/v2/providers/{provider}';
+  return {
+    list: async ({ signal } = {}) => (await answerData(api.GET('/api/v2/providers', withSignal(signal)))).data,
+    connect: async (provider, key, { signal } = {}) => {
+      const request = { params: { path: { provider } }, body: { key }, ...withSignal(signal) };
+      return (await answerData(api.PUT(one, request))).models;
+    },
+    remove: async (provider, { signal } = {}) =>
+      void (await answerData(api.DELETE(one, { params: { path: { provider } }, ...withSignal(signal) }))),
   };
 }
 

@@ -172,6 +172,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the providers of models whose key the server can store, without the keys
+         * @description Lists the providers of models whose key the server can store, without the keys.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/providers/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Tests a key at the provider, and stores it if the provider accepts it
+         * @description Tests a key at the provider, and stores it if the provider accepts it. Answers the models of the provider. No answer contains the key.
+         */
+        put: operations["connectProvider"];
+        post?: never;
+        /**
+         * Removes the stored key of a provider
+         * @description Removes the stored key of a provider. The key stays valid until you revoke it at the provider.
+         */
+        delete: operations["removeProvider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/rules": {
         parameters: {
             query?: never;
@@ -903,7 +947,7 @@ export interface components {
             tool?: string | undefined;
             turnId?: string | undefined;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "script_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "saved_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "script_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "saved_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "provider_connected" | "provider_removed" | "undo";
         } & {
             [key: string]: unknown;
         };
@@ -2677,6 +2721,107 @@ export interface operations {
             header?: never;
             path: {
                 keyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            key: "none" | "stored" | "environment";
+                            name: string;
+                            provider: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    connectProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    removeProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
             };
             cookie?: never;
         };

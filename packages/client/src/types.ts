@@ -53,6 +53,8 @@ export type ApiKeyDraft = Body<'addKey'>;
 export type NewApiKey = Answer<'addKey'>;
 export type RulePage = Answer<'listRules'>;
 export type Rule = RulePage['data'][number];
+/** A provider of models, and the source of its key. */
+export type Provider = Answer<'listProviders'>['data'][number];
 export type AgentPage = Answer<'listAgents'>;
 export type Agent = AgentPage['data'][number];
 export type ToolPage = Answer<'listTools'>;

@@ -8,6 +8,8 @@ import { TOKEN } from '../../server/test/support/test-server.js';
 
 const rules: RememberedRule[] = [{ ruleId: 'r1', covers: 'exec: npm test', rememberedAt: 5 }];
 
+const providerKeys: string[] = [];
+
 const SCENES = {
   hello: [{ type: 'text', text: 'Hello to you.' }],
   waits: [{ type: 'script', code: "await tools.publish({ text: 'x' });" }],
@@ -79,6 +81,28 @@ describePage(
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await all.getByText('Nothing is saved here.').waitFor();
       expect(await documents.read({ scope: mine, kind: 'snippet', name: 'bestSale' })).toBeUndefined();
+      expect(problems).toEqual([]);
+    });
+
+    it('connects a provider with a key that the page does not get back, and removes it', async () => {
+      const { page, problems } = await suite.open();
+      await page.getByRole('link', { name: 'Connect a model' }).click();
+      const provider = page.getByRole('article', { name: 'OpenAI' });
+      await provider.getByText('not connected').waitFor();
+      await provider.getByLabel('Key of OpenAI', { exact: true }).fill('wrong-key');
+      await provider.getByRole('button', { name: 'Test and store' }).click();
+      await provider.getByRole('alert').getByText('OpenAI rejects the key.').waitFor();
+      await provider.getByLabel('Key of OpenAI', { exact: true }).fill('right-key');
+      await page.keyboard.press('Enter');
+      await provider.getByText('OpenAI accepts the key, and offers 2 models.').waitFor();
+      await provider.getByText('gpt-b').waitFor();
+      await expect.poll(() => provider.getByLabel('Key of OpenAI', { exact: true }).inputValue()).toBe('');
+      await page.reload();
+      await provider.getByText('connected', { exact: true }).waitFor();
+      await expect.poll(() => page.content()).not.toContain('right-key');
+      await provider.getByRole('button', { name: 'Remove the key of OpenAI' }).click();
+      await provider.getByText('not connected').waitFor();
+      expect(providerKeys).toEqual([]);
       expect(problems).toEqual([]);
     });
 
@@ -208,6 +232,15 @@ describePage(
   },
   () => ({
     auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
+    models: {
+      list: async () => [{ provider: 'openai', name: 'OpenAI', key: providerKeys.length > 0 ? 'stored' : 'none' }],
+      connect: async (_provider, key) => {
+        if (key !== 'right-key') return 'OpenAI rejects the key.';
+        providerKeys.push(key);
+        return ['gpt-a', 'gpt-b'];
+      },
+      remove: async () => providerKeys.splice(0).length > 0,
+    },
     rules: {
       list: async () => rules,
       suggest: ({ name }) => ({

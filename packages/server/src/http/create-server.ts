@@ -18,6 +18,7 @@ import { fileRoutes } from './routes/files.js';
 import { healthRoutes } from './routes/health.js';
 import { imageRoute } from './routes/images.js';
 import { keyRoutes } from './routes/keys.js';
+import { providerRoutes } from './routes/providers.js';
 import { registryRoutes } from './routes/registry.js';
 import { undoRoutes } from './routes/undo.js';
 import { ruleRoutes } from './routes/rules.js';
@@ -66,6 +67,7 @@ export async function createServer(options: ServerOptions): Promise<ToolscriptSe
     changesRoute(scope, service);
     keyRoutes(scope, service, options.auth.keys);
     ruleRoutes(scope, options.rules);
+    providerRoutes(scope, options.models);
     scriptRoutes(scope, service);
     undoRoutes(scope, service, options.undo);
     scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());

@@ -301,6 +301,8 @@ export const AuditEntrySchema = z.looseObject({
     'mcp_call',
     'key_added',
     'key_revoked',
+    'provider_connected',
+    'provider_removed',
     'undo',
   ]),
   at: z.string(),
@@ -339,6 +341,13 @@ export const NewKeyBodySchema = ApiKeyDraftSchema.extend({
 });
 
 export const RuleSchema = z.object({ ruleId: z.string(), covers: z.string(), rememberedAt: z.number() });
+
+export const ProviderSchema = z.object({
+  provider: z.string(),
+  name: z.string(),
+  /** The source of the key. `stored`: the server has stored it. */
+  key: z.enum(['none', 'stored', 'environment']),
+});
 
 /** A saved prompt or script, without its text. */
 export const SavedSchema = z.object({

@@ -10,12 +10,14 @@ import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { AuditLog } from './audit-log.tsx';
+import { Models } from './models.tsx';
 import { SavedTexts } from './saved-texts.tsx';
 import { RememberedRules } from './remembered-rules.tsx';
 import { useLoaded } from './use-loaded.ts';
 
 const SECTIONS = [
   { id: 'agents', title: 'Agents' },
+  { id: 'models', title: 'Models' },
   { id: 'tools', title: 'Tools' },
   { id: 'keys', title: 'API keys' },
   { id: 'saved', title: 'Prompts and scripts' },
@@ -46,6 +48,7 @@ export default function SettingsPage({ section, menuButton }: SettingsPageProps)
             ))}
           </nav>
           {section === 'agents' && <Agents />}
+          {section === 'models' && <Models />}
           {section === 'tools' && <Tools />}
           {section === 'keys' && <ApiKeys />}
           {section === 'saved' && <SavedTexts />}

@@ -70,6 +70,8 @@ interface ChangeEntry extends RequestStamp {
     | 'file_deleted'
     | 'saved_deleted'
     | 'rule_deleted'
+    | 'provider_connected'
+    | 'provider_removed'
     | 'mcp_call';
   readonly threadId?: string | undefined;
   readonly turnId?: string | undefined;
@@ -80,6 +82,7 @@ interface ChangeEntry extends RequestStamp {
   readonly kind?: 'prompt' | 'snippet' | undefined;
   readonly name?: string | undefined;
   readonly ruleId?: string | undefined;
+  readonly provider?: string | undefined;
   /** The tools that a request to `/mcp` has called. */
   readonly tools?: readonly string[] | undefined;
 }
