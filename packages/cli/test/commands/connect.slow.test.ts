@@ -65,7 +65,7 @@ describe('toolscript connect', () => {
     const { url, requests } = await provider();
     const env = { ...place.env, OPENAI_BASE_URL: url };
     const server = await serve(['--workspace', place.workspace], { env });
-    onTestFinished(() => server.end());
+    onTestFinished(async () => void (await server.end()));
     const openai = async () => (await server.api('providers')).data[0] as { provider: string; key: string };
     const problem = async () =>
       (await server.api('agents')).data.find(({ agentId }: { agentId: string }) => agentId === 'gpt')

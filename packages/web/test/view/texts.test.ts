@@ -2,6 +2,7 @@ import { JsonTextMember } from '@toolscript/core/stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
+import { codeTokens } from '#web/view/code-tokens.ts';
 import { fileGroups } from '#web/view/file-groups.ts';
 import { routePath, addressRoute } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
@@ -305,5 +306,46 @@ describe('files', () => {
       ['Texts', ['plan']],
     ]);
     expect(fileGroups([])).toEqual([]);
+  });
+});
+
+describe('code in other languages', () => {
+  const styled = (source: string, language: string) =>
+    codeTokens(source, language).flatMap((line) =>
+      line.flatMap(({ text, style }) => (style === '' ? [] : [`${style.slice(4)} ${text}`])),
+    );
+
+  it.each([
+    ['python', 'def f(x): # note\n  return "a"', ['keyword def', 'comment # note', 'keyword return', 'string "a"']],
+    ['bash', 'if true; then # note', ['keyword if', 'keyword true', 'keyword then', 'comment # note']],
+    ['go', 'func f() { return 1 } // note', ['keyword func', 'keyword return', 'number 1', 'comment // note']],
+    ['rust', 'pub fn f() {} /* a\nb */', ['keyword pub', 'keyword fn', 'comment /* a', 'comment b */']],
+    ['java', 'class A { int a = 0x1f; }', ['keyword class', 'keyword int', 'number 0x1f']],
+    ['C++', 'return "//"; // note', ['keyword return', 'string "//"', 'comment // note']],
+    ['csharp', 'using A; // note', ['keyword using', 'comment // note']],
+    ['sql', "SELECT 'a' -- note", ['keyword SELECT', "string 'a'", 'comment -- note']],
+    ['yaml', 'a: "b" # note', ['string "b"', 'comment # note']],
+    ['html', '<a href="b"> <!-- note -->', ['string "b"', 'comment <!-- note -->']],
+    ['json', '{ "a": [1, true] }', ['string "a"', 'number 1', 'keyword true']],
+    ['unknown', 'return 1', []],
+  ])('is coloured: %s', (language, source, tokens) => {
+    expect(styled(source, language)).toEqual(tokens);
+  });
+
+  it('keeps each character, in linear time', () => {
+    const hostile = [
+      '"'.repeat(50_000),
+      '/*'.repeat(20_000),
+      "'\\".repeat(20_000),
+      '<!--\n'.repeat(9_000),
+      '\ud800"\r\n\0',
+    ];
+    for (const source of hostile)
+      for (const language of ['python', 'go', 'sql', 'html', 'json', 'text'])
+        expect(
+          codeTokens(source, language)
+            .map((line) => line.map(({ text }) => text).join(''))
+            .join('\n'),
+        ).toBe(source);
   });
 });
