@@ -16,7 +16,8 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.keyboard.press('Control+k');
     const finder = page.getByRole('dialog', { name: 'Find a conversation' });
     const found = finder.getByRole('list', { name: 'Conversations found' }).getByRole('listitem');
-    await finder.getByRole('searchbox').fill('at night');
+    await finder.locator('input:focus').waitFor();
+    await page.keyboard.type('at night');
     await found.filter({ hasText: 'answers at night' }).waitFor();
     await finder.getByRole('button', { name: 'Failed' }).click();
     await found.filter({ hasText: 'answers at night' }).waitFor({ state: 'detached' });

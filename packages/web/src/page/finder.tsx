@@ -39,7 +39,6 @@ export default function Finder({ onClose }: { readonly onClose: () => void }) {
           type="search"
           aria-label="Words of a title, prompt, answer or file name"
           placeholder="Title, prompt, answer or file name"
-          autoFocus
           value={text}
           onChange={(event) => setText(event.target.value)}
         />

@@ -43,7 +43,14 @@ export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
   const { threadId, target } = route.page === 'thread' ? route : {};
   const isLinked = target?.runId === feed.runId;
   return (
-    <section className="run" aria-label="Turn" id={feed.runId} aria-current={isLinked ? 'location' : undefined}>
+    // Screen readers announce the answer when it is complete.
+    <section
+      className="run"
+      aria-label="Turn"
+      id={feed.runId}
+      aria-current={isLinked ? 'location' : undefined}
+      aria-busy={view.status === 'in_progress'}
+    >
       <RunIdContext value={feed.runId}>
         {unbegun.map((item) => (
           <MessageEntry key={item.id} item={item} onEdit={onEditPrompt} />

@@ -11,6 +11,10 @@ import { visible } from '../view/visible.ts';
 import { useLoaded } from './use-loaded.ts';
 
 const KINDS = { prompt: 'Prompts', snippet: 'Scripts' } as const;
+const ADVICE = {
+  prompt: 'Ask an agent to save a prompt.',
+  snippet: 'Ask an agent to save a script that works.',
+} as const;
 const MOST = 500;
 
 /** The prompts and scripts that scripts have saved: of the user, of the workspace, or of a conversation. */
@@ -67,7 +71,7 @@ function SavedList({ kind, owner }: SavedListProps) {
   return (
     <>
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
-      {found?.length === 0 && <p className="empty">Nothing is saved here.</p>}
+      {found?.length === 0 && <p className="empty">Nothing is saved here. {ADVICE[kind]}</p>}
       {found?.map((saved) => (
         <SavedEntry
           key={saved.name}
