@@ -57,11 +57,13 @@ export default function Finder({ onClose }: { readonly onClose: () => void }) {
 }
 
 function useFoundThreads(words: string, filter: Filter | undefined) {
-  const { client, approvals } = useSession();
+  const { client, approvals, threads } = useSession();
+  // Read again after each change of a conversation.
+  const changedAt = useStore(threads.store).value?.threads[0]?.updatedAt;
   const state = filter && FILTERS[filter];
   const load = () =>
     client.threads.list({ limit: MAX_FOUND, ...(words === '' ? {} : { text: words }), ...(state && { state }) });
-  const { value, error } = useLoaded(load, `${state} ${words}`);
+  const { value, error } = useLoaded(load, `${state} ${changedAt} ${words}`);
   const waiting = new Set((useStore(approvals.store).value ?? []).map(({ threadId }) => threadId));
   const found = value?.data.map((thread): FoundThread => ({
     ...thread,

@@ -63,7 +63,7 @@ export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
       </RunIdContext>
       {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
       {unbegun.length > 0 ? (
-        <p className="run-end">Removed before it began.</p>
+        connection === 'ended' && <p className="run-end">Removed before it began.</p>
       ) : (
         <RunEnd view={view} onRetry={onEditPrompt} />
       )}
