@@ -41,37 +41,22 @@ interface ProviderEntryProps {
   readonly onChange: () => void;
 }
 
-function ProviderEntry({ provider: { provider, name, key: source }, onChange }: ProviderEntryProps) {
+function ProviderEntry({ provider, onChange }: ProviderEntryProps) {
+  const { name, key: source } = provider;
   const { client, agents, notice } = useSession();
-  const [key, setKey] = useState('');
-  const [isTesting, setTesting] = useState(false);
   const [models, setModels] = useState<readonly string[]>();
-  const [problem, setProblem] = useState<string>();
-  const changed = () => {
+  const changed = (offered?: readonly string[]) => {
+    setModels(offered);
     onChange();
     void agents.refresh();
   };
-  const connect = async (event: FormEvent) => {
-    event.preventDefault();
-    setTesting(true);
-    setProblem(undefined);
-    try {
-      setModels(await client.providers.connect(provider, key));
-      setKey('');
-      changed();
-    } catch (error) {
-      setProblem(errorText(error));
-    }
-    setTesting(false);
-  };
   const remove = async () => {
     try {
-      await client.providers.remove(provider);
+      await client.providers.remove(provider.provider);
       notice.set(`The key stays valid at ${name} until you revoke it there.`);
     } catch (error) {
       notice.set(errorText(error));
     }
-    setModels(undefined);
     changed();
   };
   return (
@@ -86,6 +71,49 @@ function ProviderEntry({ provider: { provider, name, key: source }, onChange }: 
           </button>
         )}
       </div>
+      <KeyForm provider={provider} onConnected={changed} />
+      {models !== undefined && (
+        <>
+          <p role="status">
+            {name} accepts the key, and offers {plural(models.length, 'model')}.
+          </p>
+          <ul className="model-list" aria-label={`Models of ${name}`}>
+            {models.map((model) => (
+              <li key={model}>
+                <code>{model}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </article>
+  );
+}
+
+interface KeyFormProps {
+  readonly provider: Provider;
+  readonly onConnected: (models: readonly string[]) => void;
+}
+
+function KeyForm({ provider: { provider, name, key: source }, onConnected }: KeyFormProps) {
+  const { client } = useSession();
+  const [key, setKey] = useState('');
+  const [isTesting, setTesting] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const connect = async (event: FormEvent) => {
+    event.preventDefault();
+    setTesting(true);
+    setProblem(undefined);
+    try {
+      onConnected(await client.providers.connect(provider, key));
+      setKey('');
+    } catch (error) {
+      setProblem(errorText(error));
+    }
+    setTesting(false);
+  };
+  return (
+    <>
       <form className="key-form" onSubmit={(event) => void connect(event)}>
         <input
           type="password"
@@ -106,20 +134,6 @@ function ProviderEntry({ provider: { provider, name, key: source }, onChange }: 
           {problem}
         </p>
       )}
-      {models !== undefined && (
-        <>
-          <p role="status">
-            {name} accepts the key, and offers {plural(models.length, 'model')}.
-          </p>
-          <ul className="model-list" aria-label={`Models of ${name}`}>
-            {models.map((model) => (
-              <li key={model}>
-                <code>{model}</code>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </article>
+    </>
   );
 }

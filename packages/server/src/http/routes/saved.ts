@@ -7,7 +7,7 @@ import { hasScope } from '../../access/index.js';
 import { notFoundProblem, ProblemError } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageSchema, SavedSchema } from '../schemas.js';
 import type { Service } from '../service.js';
-import { callerThread, typedInstance } from './threads.js';
+import { callerThread, typedInstance, type Routes } from './threads.js';
 
 const OwnerQuery = z.object({
   /** Default: the conversation's, if `threadId` is present, or else the caller's own. */
@@ -25,6 +25,11 @@ const OWNERS =
 /** Routes that list, show and delete saved prompts and scripts. */
 export function savedRoutes(instance: FastifyInstance, service: Service): void {
   const app = typedInstance(instance);
+  readingRoutes(app, service);
+  deleteRoute(app, service);
+}
+
+function readingRoutes(app: Routes, service: Service): void {
   const { documents } = service.stores;
 
   app.route({
@@ -66,7 +71,10 @@ export function savedRoutes(instance: FastifyInstance, service: Service): void {
       return { ...savedView(found), text: found.text };
     },
   });
+}
 
+function deleteRoute(app: Routes, service: Service): void {
+  const { documents } = service.stores;
   app.route({
     method: 'DELETE',
     url: '/api/v2/saved/:kind/:name',
