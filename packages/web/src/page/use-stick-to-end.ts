@@ -4,7 +4,7 @@ import type { LinkTarget } from '../state/route.ts';
 /** If the reader is within this distance of the end, in px, the view follows new text. */
 const NEAR = 120;
 
-/** What a reader does to look elsewhere. */
+/** The acts of a reader who looks elsewhere. */
 const READS = ['wheel', 'pointerdown', 'touchstart', 'keydown'] as const;
 
 /**

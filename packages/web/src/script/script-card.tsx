@@ -69,10 +69,7 @@ function OpenScript({ script: live, readEvents, children, onFold }: OpenScriptPr
     <article className="card script-card" data-status={live.status} aria-label="Script">
       <header className="card-head">
         <span className="dot" data-status={live.status} />
-        <h2>Script</h2>
-        <span className="dim script-facts" title={script.sha256}>
-          {script.language} · {plural(lineCount(script.source), 'line')}
-        </span>
+        <h2 title={scriptFacts(script)}>Script</h2>
         {live.status !== 'typing' && (
           <Tabs label="View of the script" tabs={scriptPanes(live)} current={pane} onSelect={setPane} />
         )}
@@ -130,6 +127,12 @@ function ScriptState({ script: { status, output } }: { readonly script: ScriptVi
       {waitMs > 1000 && ` · waited ${duration(waitMs)}`}
     </>
   );
+}
+
+/** The language, the length and the hash of the source. */
+function scriptFacts({ language, source, sha256 }: ScriptView): string {
+  const facts = [language, plural(lineCount(source), 'line'), ...(sha256 === undefined ? [] : [`SHA-256 ${sha256}`])];
+  return facts.join(' · ');
 }
 
 function lineCount(source: string): number {
