@@ -197,7 +197,8 @@ async function photographBranch(page, thread) {
   await page.locator('.result').waitFor();
   await page.getByRole('radio', { name: 'Replay' }).click();
   await page.getByLabel('Position in the replay').waitFor();
-  await page.getByLabel('Position in the replay').fill('700');
+  const position = page.getByLabel('Position in the replay');
+  await position.fill(String(Math.round(Number(await position.getAttribute('max')) * 0.9)));
   await toTop(page);
   await take(page, 'page-replay');
   await page.locator('.user-message').first().hover();

@@ -76,7 +76,10 @@ function Facts({ call, script }: { readonly call: CallView; readonly script: Scr
     ['state', statusText(call.status)],
     ['decided', decisionText(call)],
     ['waited', wait?.to === undefined ? undefined : duration(wait.to - wait.from)],
-    ['started', from === undefined || startedAt === undefined ? undefined : `+${Math.max(0, startedAt - from)} ms`],
+    [
+      'started',
+      from === undefined || startedAt === undefined ? undefined : `+${duration(Math.max(0, startedAt - from))}`,
+    ],
     ['ran', operation === undefined ? undefined : duration(operation.duration_ms)],
     ['id', call.callId],
   ];

@@ -349,3 +349,8 @@ describe('code in other languages', () => {
         ).toBe(source);
   });
 });
+
+it('the summary of arguments keeps characters whole', () => {
+  const summary = argumentSummary({ text: `${'a'.repeat(58)}😀${'b'.repeat(9)}` }, 60);
+  expect([summary, argumentSummary({ text: '😀'.repeat(9) })]).toEqual([`${'a'.repeat(58)}…`, '😀'.repeat(9)]);
+});
