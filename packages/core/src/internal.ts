@@ -11,9 +11,9 @@ export { isolatedVmInstall, isolatedVmMissing, QuickJsPool } from './sandbox/ind
 export { ToolNames } from './sandbox/quickjs/guest-texts.js';
 export { PROTOCOL_VERSION } from './sandbox/quickjs/image.js';
 export { GuestBreach, readGuestThrow, saysEnded } from './sandbox/quickjs/outbox.js';
-export { ColumnReader, endSegment, readSegment, writeBatch, writeInit } from './sandbox/worker/guest-messages.js';
+export { ColumnReader, endSegment, readSegment, settlementBatch, writeInit } from './sandbox/worker/guest-messages.js';
 export { ReportKind } from './sandbox/worker/messages.js';
-export { FairQueue, type Turn } from './protocol/fair-queue.js';
+export { FairQueue, type QueueTurn } from './protocol/fair-queue.js';
 export { createCompiler, type Compiler } from './script/index.js';
 export { identifierName } from './text/identifier-name.js';
 

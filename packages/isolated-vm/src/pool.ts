@@ -8,7 +8,14 @@ import type {
   SandboxStats,
   Settlement,
 } from '@toolscript/core/ports';
-import { endSegment, FairQueue, PROTOCOL_VERSION, ToolNames, writeBatch, writeInit } from '@toolscript/core/internal';
+import {
+  endSegment,
+  FairQueue,
+  PROTOCOL_VERSION,
+  ToolNames,
+  settlementBatch,
+  writeInit,
+} from '@toolscript/core/internal';
 import { SandboxProcess } from './child-process.js';
 import { isolatedVmFile } from './own-files.js';
 import { IsolateLive, readReport } from './live.js';
@@ -85,7 +92,7 @@ export class IsolatedVmPool implements SandboxRuntime {
   settle(run: IsolateLive, settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
     if (run.state !== 'running') return;
     const settled = settlements.map(({ callIndex }) => callIndex);
-    run.tape.push({ batchJson: writeBatch(settlements), settled, clockMs });
+    run.tape.push({ batchJson: settlementBatch(settlements), settled, clockMs });
     run.wallMs = wallMs;
     if (run.process !== undefined && !run.isExecuting) this.#sendNext(run);
   }

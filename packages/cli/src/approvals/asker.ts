@@ -175,7 +175,7 @@ export class Asker {
     this.#open = question;
     question.suggestions = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    this.#terminal.write(signalOf(this.#options.notify, question.request));
+    this.#terminal.write(notificationText(this.#options.notify, question.request));
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
@@ -426,7 +426,7 @@ export class Asker {
 }
 
 /** The bell of the terminal, which also ends the sequence of a notification (OSC 9). */
-function signalOf(notify: Settings['notify'], { tool }: ApprovalRequest): string {
+function notificationText(notify: Settings['notify'], { tool }: ApprovalRequest): string {
   if (notify === 'off') return '';
   return notify === 'bell' ? '\x07' : `\x1b]9;toolscript: ${visibleLine(tool)} needs your approval\x07`;
 }

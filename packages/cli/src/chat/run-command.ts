@@ -174,7 +174,7 @@ export async function filledPrompt(
 ): Promise<string> {
   const { loadPrompt } = await import('@toolscript/tools');
   const named = Object.keys(prompts.find((one) => one.name === name)?.variables?.['properties'] ?? {});
-  const [variable = /\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]*)[ \t]*\}\}/u.exec(textOf(prompts, name))?.[1]] = named;
+  const [variable = /\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]*)[ \t]*\}\}/u.exec(promptText(prompts, name))?.[1]] = named;
   const variables = variable === undefined || rest === '' ? {} : { [variable]: rest };
   try {
     const { text } = await loadPrompt(
@@ -188,7 +188,7 @@ export async function filledPrompt(
   }
 }
 
-function textOf(prompts: OpenChat['prompts'], name: string): string {
+function promptText(prompts: OpenChat['prompts'], name: string): string {
   return prompts.find((one) => one.name === name)?.text ?? '';
 }
 

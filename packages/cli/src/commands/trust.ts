@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE, WORKSPACE_PROMPTS } from '../configuration/locations.js';
 import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
-import { addTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
+import { storeTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
 import { EXIT } from '../exit-status.js';
 import { readWorkspaceFile, type McpFile } from '../mcp/mcp-files.js';
 import { serverLine } from '../mcp/server-line.js';
@@ -44,7 +44,7 @@ async function trust(folder: string, { yes = false }: TrustFolderFlags): Promise
       return EXIT.failed;
     }
   }
-  const changed = await addTrust(user, folder, servers?.sha256);
+  const changed = await storeTrust(user, folder, servers?.sha256);
   screen.line(
     changed ? `${name} is trusted. ${countingFiles(folder)}` : `${name} was already trusted; nothing changed.`,
   );

@@ -30,7 +30,7 @@ export async function trustedMcp(user: UserFolder, folder: string): Promise<stri
  * Trusts a folder, given by its real path, and the hash of its file with MCP servers. Returns false if nothing has
  * changed.
  */
-export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
+export async function storeTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp) return false;
   await writeJsonFile(trustFile(user, folder), { folder, ...(mcp === undefined ? {} : { mcp }) });

@@ -46,7 +46,7 @@ async function modelState(
     const isSet = (environment[key] ?? '') !== '';
     return {
       isReady: isSet,
-      says: `${slug}: ${visibleLine(key)} is ${isSet ? '' : 'not '}set${addressOf(config, environment)}`,
+      says: `${slug}: ${visibleLine(key)} is ${isSet ? '' : 'not '}set${modelAddress(config, environment)}`,
     };
   }
   if (baseUrl === undefined) return { isReady: false, says: `${slug}: names no provider` };
@@ -59,7 +59,7 @@ async function modelState(
 }
 
 /** The address that a model is asked at, and what sets it. Empty for the vendor's own. */
-function addressOf({ provider }: FoundAgent['config'], environment: Environment): string {
+function modelAddress({ provider }: FoundAgent['config'], environment: Environment): string {
   const service = provider === undefined ? undefined : agentService(provider, environment);
   const baseUrl = provider?.baseUrl ?? (service?.addressVariable === undefined ? undefined : service.baseUrl);
   if (baseUrl === undefined) return '';

@@ -39,14 +39,14 @@ export async function runHook(hook: Hook, facts: object, workspace: string): Pro
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < MAX_REASON_LENGTH) stderr += text;
     });
-    child.on('close', (status, signal) => settle(status === 0 ? undefined : reasonOf(name, stderr, status ?? signal)));
+    child.on('close', (status, signal) => settle(status === 0 ? undefined : endReason(name, stderr, status ?? signal)));
     // A hook need not read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(`${JSON.stringify(facts)}\n`);
   });
 }
 
-function reasonOf(name: string, stderr: string, end: number | string | null): string {
+function endReason(name: string, stderr: string, end: number | string | null): string {
   const said = visibleLine(stderr.trim().slice(0, MAX_REASON_LENGTH));
   return said === '' ? `The hook ${name} ended with ${end}.` : said;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
-import { factsOf } from '../protocol/known-models.js';
+import { modelFacts } from '../protocol/known-models.js';
 import { ownService, serviceWithKey, type ModelService } from '../protocol/model-services.js';
 
 const milliseconds = z.number().int().min(1);
@@ -192,7 +192,7 @@ export function withModelFacts(agent: AgentConfig, model: string | undefined): A
     model ?? '',
     ...(agent.fallbacks ?? []).map((other) => (typeof other === 'string' ? other : other.model)),
   ];
-  const windows = names.flatMap((name) => factsOf(name).contextWindow ?? []);
+  const windows = names.flatMap((name) => modelFacts(name).contextWindow ?? []);
   const { costBudget, prices = publishedPrices(agent, names) } = agent;
   const contextWindow = agent.contextWindow ?? (windows.length === 0 ? undefined : Math.min(...windows));
   if (costBudget !== undefined && prices === undefined) throw new ToolscriptUsageError('COST_BUDGET_WITHOUT_PRICES');
@@ -205,7 +205,7 @@ const PUBLISHED_TIERS: readonly unknown[] = [undefined, 'default', 'auto', 'stan
 /** The published prices of all models that may answer; undefined if those of one are unknown. */
 function publishedPrices({ provider, fallbacks = [] }: AgentConfig, names: readonly string[]): Prices | undefined {
   const tiers = [provider, ...fallbacks].map((one) => (typeof one === 'object' ? one.serviceTier : undefined));
-  const [own, ...others] = names.map((name) => factsOf(name).prices);
+  const [own, ...others] = names.map((name) => modelFacts(name).prices);
   if (own === undefined || others.includes(undefined)) return undefined;
   if (tiers.some((tier) => !PUBLISHED_TIERS.includes(tier))) return undefined;
   if (others.length === 0) return own;

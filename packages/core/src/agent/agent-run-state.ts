@@ -12,7 +12,7 @@ import type { RunLog } from './run-log.js';
  *     │                   │                      └──nothing ran, suspended, failed, cancelled or incomplete──▶ done
  *     └──no summary───────┴──limit reached, cancelled──▶ done
  */
-export type RunState = { readonly type: 'asking' | 'compacting' } | Deciding | AgentRunEnd;
+export type AgentRunState = { readonly type: 'asking' | 'compacting' } | Deciding | AgentRunEnd;
 
 export interface Deciding {
   readonly type: 'deciding';

@@ -21,7 +21,7 @@ import { newId, sha256 } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 import type { AgentConfig } from './agent-config.js';
-import { failedEnd, incompleteEnd, type AgentRunEnd, type RunState } from './agent-run-state.js';
+import { failedEnd, incompleteEnd, type AgentRunEnd, type AgentRunState } from './agent-run-state.js';
 import { ContinuedAnswer } from './continued-answer.js';
 import { ContextWindow } from './context-window.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
@@ -276,13 +276,13 @@ export class AgentRun {
     }
   }
 
-  async #go(from: RunState): Promise<void> {
+  async #go(from: AgentRunState): Promise<void> {
     let state = from;
     while (state.type !== 'done') state = await this.#step(state);
     await this.#end(state);
   }
 
-  #step(state: Exclude<RunState, AgentRunEnd>): RunState | Promise<RunState> {
+  #step(state: Exclude<AgentRunState, AgentRunEnd>): AgentRunState | Promise<AgentRunState> {
     switch (state.type) {
       case 'asking':
         return this.#ask();
@@ -293,7 +293,7 @@ export class AgentRun {
     }
   }
 
-  async #ask(): Promise<RunState> {
+  async #ask(): Promise<AgentRunState> {
     const { provider, signal, harness } = this.#settings;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover the
@@ -325,7 +325,7 @@ export class AgentRun {
    * Plays the rest of an answer that the service continued after the end of an earlier process. Undefined if the answer
    * cannot be read to its end: the model is then asked again.
    */
-  async #continueAnswer(continued: ContinuedAnswer, work: AnswerWork): Promise<RunState | undefined> {
+  async #continueAnswer(continued: ContinuedAnswer, work: AnswerWork): Promise<AgentRunState | undefined> {
     const { provider, signal, harness } = this.#settings;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     harness.assertOpen();

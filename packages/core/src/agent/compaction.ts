@@ -84,7 +84,7 @@ export function compactionRequest(): MessageItem {
  * Reads an answer, and returns the text without the other items. `incomplete`: the reason why the answer ended early.
  * `refusal`: the words with which the model refused to answer.
  */
-export async function readText(
+export async function readAnswerText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
   { usage, emit }: { readonly usage: UsageSum; readonly emit: (payload: EventPayload) => void },

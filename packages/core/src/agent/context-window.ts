@@ -1,8 +1,8 @@
 import type { ModelProvider, ModelRequest, OutputItem } from '../protocol/index.js';
 import { estimateTokens } from '../history/index.js';
 import { newId } from '../text/crypto.js';
-import { failedEnd, incompleteEnd, type AgentRunEnd, type RunState } from './agent-run-state.js';
-import { compactionItem, compactionRequest, readText } from './compaction.js';
+import { failedEnd, incompleteEnd, type AgentRunEnd, type AgentRunState } from './agent-run-state.js';
+import { compactionItem, compactionRequest, readAnswerText } from './compaction.js';
 import { shownText, type RunAccount } from './run-account.js';
 import type { RunLog } from './run-log.js';
 
@@ -59,7 +59,7 @@ export class ContextWindow {
   }
 
   /** The model summarises the conversation. Later requests contain the summary instead of the conversation. */
-  async summarise(requestWith: (conversation: readonly OutputItem[]) => ModelRequest): Promise<RunState> {
+  async summarise(requestWith: (conversation: readonly OutputItem[]) => ModelRequest): Promise<AgentRunState> {
     const { log, account, provider, signal, size } = this.#options;
     const id = newId('item');
     const before = log.conversation();
@@ -67,7 +67,7 @@ export class ContextWindow {
     const request = { ...requestWith([...before, compactionRequest()]), outputSchema: undefined };
     const asked = account.boundedRequest(request);
     if (typeof asked === 'string') return this.#cancel(id, asked);
-    const { text, error } = await readText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
+    const { text, error } = await readAnswerText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
       usage: account.usage,
       emit: log.emit,
     });

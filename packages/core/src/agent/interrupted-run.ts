@@ -1,4 +1,4 @@
-import { savedScriptId } from '../answer/index.js';
+import { callScriptId } from '../answer/index.js';
 import type { EventPayload, OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
 /**
@@ -64,7 +64,7 @@ export function namedScripts(payloads: Iterable<EventPayload>): ReadonlySet<stri
 
 /** The script that an item shows; for a structured call, the script that saves the call. */
 export function itemScript(item: OutputItem): string | undefined {
-  if (item.type === 'function_call') return savedScriptId(item);
+  if (item.type === 'function_call') return callScriptId(item);
   return item.type === 'script_execution' || item.type === 'script_execution_output'
     ? (item.script_id as string | undefined)
     : undefined;

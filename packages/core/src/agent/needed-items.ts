@@ -50,7 +50,7 @@ class BeforeSummary {
     if (this.#comparedLeft >= 0) this.#comparedLeft -= JSON.stringify(item).length;
     if (this.#comparedLeft >= 0 || isAnnouncement(item)) return [item];
     if (item.type === 'script_execution_output') return isOfProgram(item) ? [{ ...item, report: '' }] : [];
-    return isLatestOfUser ? [userMessageOf(item, text)] : [];
+    return isLatestOfUser ? [noteMessage(item, text)] : [];
   }
 }
 
@@ -63,6 +63,6 @@ function isOfProgram({ heap, scope, error, diagnostics = [] }: ScriptExecutionOu
   return heap !== undefined || scope !== undefined || error !== undefined || diagnostics.length > 0;
 }
 
-function userMessageOf({ id }: OutputItem, content: string): MessageItem {
+function noteMessage({ id }: OutputItem, content: string): MessageItem {
   return { type: 'message', id, role: 'user', content };
 }

@@ -3,7 +3,7 @@ import type { OutputItem, ResponseStatus } from '../protocol/index.js';
 import { present } from '../protocol/json.js';
 import { newId } from '../text/crypto.js';
 import type { AgentConfig } from './agent-config.js';
-import { failedEnd, incompleteEnd, waitingEnd, type Deciding, type RunState } from './agent-run-state.js';
+import { failedEnd, incompleteEnd, waitingEnd, type Deciding, type AgentRunState } from './agent-run-state.js';
 import { invalidOutput, scriptValue, systemMessage, type FinalOutput, type ReadOutput } from './final-output.js';
 import type { HostedCodeWatch } from './hosted-code-watch.js';
 import { missingNonce } from './missing-nonce.js';
@@ -47,7 +47,7 @@ export class NextTurn {
   }
 
   /** Returns the state after an answer, and emits what the model must read next. */
-  after({ end: { status, reason, error }, hasResults, waiting }: Deciding): RunState {
+  after({ end: { status, reason, error }, hasResults, waiting }: Deciding): AgentRunState {
     if (waiting !== undefined) return waitingEnd(waiting, this.#settings.interruption.isInterrupted);
     if (this.#settings.signal.aborted || status === 'cancelled') return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
@@ -70,20 +70,20 @@ export class NextTurn {
   }
 
   /** The end of a run whose last answer ran nothing. */
-  #finish(status: ResponseStatus, reason: string | undefined): RunState {
+  #finish(status: ResponseStatus, reason: string | undefined): AgentRunState {
     const read = this.#waitsForClient ? undefined : this.#output?.read(this.#log.items, reason);
     if (read?.failure !== undefined) return failedEnd(this.#log, read.failure);
     return status === 'incomplete' ? incompleteEnd(reason ?? 'other') : this.#finishWith(read, status);
   }
 
   /** The model reads the results of its scripts and calls, unless the value of a script is the final answer. */
-  #afterResults(): RunState {
+  #afterResults(): AgentRunState {
     const json = this.#settings.agent.finish === 'script' ? scriptValue(this.#log.items) : undefined;
     if (json === undefined) return { type: 'asking' };
     return this.#finishWith(this.#output === undefined ? { value: JSON.parse(json) } : this.#output.check(json));
   }
 
-  #finishWith(read: ReadOutput | undefined, status: ResponseStatus = 'completed'): RunState {
+  #finishWith(read: ReadOutput | undefined, status: ResponseStatus = 'completed'): AgentRunState {
     if (read?.problem === undefined) return { type: 'done', status, members: present({ output: read?.value }) };
     if (this.#hasRepaired) return failedEnd(this.#log, invalidOutput(read.problem));
     putItem(this.#log.emit, { ...systemMessage(this.#output!.repair(read.problem)), repairs_output: true });

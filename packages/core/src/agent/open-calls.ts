@@ -2,13 +2,13 @@ import type { FunctionCallItem, Operation, OutputItem, ScriptExecutionItem } fro
 import { toSnakeCase } from '../protocol/spelling.js';
 import { newId } from '../text/crypto.js';
 
-export type OpenCall = FunctionCallItem | ScriptExecutionItem;
+export type UnfinishedCall = FunctionCallItem | ScriptExecutionItem;
 
 /**
  * The calls and scripts without a result, in order. If a script arrived as a call, the list contains only the script.
  */
-export function openCalls(items: readonly OutputItem[]): OpenCall[] {
-  const open = new Map<string, OpenCall>();
+export function openCalls(items: readonly OutputItem[]): UnfinishedCall[] {
+  const open = new Map<string, UnfinishedCall>();
   for (const item of items) {
     switch (item.type) {
       case 'function_call':
@@ -42,7 +42,11 @@ const SUSPENDED =
  * The output that replaces a call's missing result when the conversation continues without that result. `operations`:
  * what the store knows of the script's calls.
  */
-export function closingOutput(call: OpenCall, hasStarted = false, operations: readonly Operation[] = []): OutputItem {
+export function closingOutput(
+  call: UnfinishedCall,
+  hasStarted = false,
+  operations: readonly Operation[] = [],
+): OutputItem {
   const { call_id } = call;
   const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;
   if (call.type === 'function_call')
@@ -75,7 +79,7 @@ export function closingOutput(call: OpenCall, hasStarted = false, operations: re
  * The other scripts and calls of the same answer that have no result, in order. `callId`: a script or call of the
  * answer.
  */
-export function callsAfter(items: readonly OutputItem[], callId: string): OpenCall[] {
+export function callsAfter(items: readonly OutputItem[], callId: string): UnfinishedCall[] {
   const isIt = (item: OutputItem) => item.type === 'script_execution' || item.type === 'function_call';
   const item = items.findLast((candidate) => isIt(candidate) && candidate.call_id === callId);
   if (item?.answer_id === undefined) return [];

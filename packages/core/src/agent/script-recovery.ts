@@ -1,4 +1,4 @@
-import { putItem, savedScriptId, scriptOfCall, type AnswerWork } from '../answer/index.js';
+import { putItem, callScriptId, scriptOfCall, type AnswerWork } from '../answer/index.js';
 import type { KeptScriptDetails } from '../harness/index.js';
 import type { FunctionCallItem, Operation, Outcome, ScriptExecutionItem, ScriptFailure } from '../protocol/index.js';
 import { present } from '../protocol/json.js';
@@ -6,7 +6,7 @@ import { toSnakeCase } from '../protocol/spelling.js';
 import { newId, sha256 } from '../text/crypto.js';
 import type { AgentConfig } from './agent-config.js';
 import { interruptedRun, itemScript, type InterruptedRun } from './interrupted-run.js';
-import { closingOutput, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
+import { closingOutput, openCalls, pendingBlock, type UnfinishedCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { resumeOptions, settledOutcome, type ScriptConditions } from './script-host.js';
 
@@ -81,7 +81,7 @@ export class ScriptRecovery {
     }
   }
 
-  async recoverCall(work: AnswerWork, call: OpenCall, run: InterruptedRun, how: RecoveryOptions): Promise<void> {
+  async recoverCall(work: AnswerWork, call: UnfinishedCall, run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     const started = run.startedCalls.get(call.call_id);
     if (call.type === 'script_execution' && call.status === 'pending') return work.script(pendingBlock(call));
     const saved = await this.#savedCall(run.requestedCalls.get(call.call_id), call);
@@ -148,9 +148,9 @@ export class ScriptRecovery {
   /**
    * The script that saves a structured call; undefined if the store has none. `named`: the script that an event names.
    */
-  async #savedCall(named: string | undefined, call: OpenCall): Promise<string | undefined> {
+  async #savedCall(named: string | undefined, call: UnfinishedCall): Promise<string | undefined> {
     const { harness, options } = this.#settings;
-    const scriptId = named ?? (call.type === 'function_call' ? savedScriptId(call) : undefined);
+    const scriptId = named ?? (call.type === 'function_call' ? callScriptId(call) : undefined);
     if (scriptId === undefined || !harness.hasStore) return undefined;
     return (await harness.inspect(scriptId, { principal: options.principal })) === undefined ? undefined : scriptId;
   }
@@ -176,7 +176,7 @@ export class ScriptRecovery {
    * Returns true if the script has made only reads. The store then has no journal of the script, and the script's
    * process can make no call with effects.
    */
-  async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
+  async #hasOnlyRead(call: UnfinishedCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
     // defence: scripts-with-effects-do-not-run-again
     if ([...startedCalls.values()].some(({ scriptId, effect }) => scriptId === call.script_id && effect !== 'read'))
@@ -194,7 +194,7 @@ export function harnessRefusal(outcome: Outcome): ScriptFailure | undefined {
 }
 
 /** The source of a script that the events show as not started. */
-function unstartedScript(call: OpenCall): string | undefined {
+function unstartedScript(call: UnfinishedCall): string | undefined {
   if (call.type === 'function_call') return scriptOfCall(call);
   return call.status === 'pending' ? call.source_code : undefined;
 }

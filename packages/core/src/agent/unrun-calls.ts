@@ -88,9 +88,9 @@ function atLine(rest: string, { form, wantsJson }: AnswerReading, fit: () => Too
   const tag = BLOCK_TAG.exec(rest);
   // An exact tag is a block, or lacks its nonce, or is unfinished: the detector and `missingNonce` report these.
   if (tag !== null && !(form.type === 'block' && tag[1] === 'tool-calls'))
-    return { notation: tag[0].trim(), tool: toolOf(rest, fit) };
+    return { notation: tag[0].trim(), tool: firstTool(rest, fit) };
   const mark = foreignMark(rest);
-  if (mark !== undefined) return { notation: mark, tool: toolOf(rest, fit) };
+  if (mark !== undefined) return { notation: mark, tool: firstTool(rest, fit) };
   const read = wantsJson ? undefined : readForeignCalls(rest);
   return read === undefined ? undefined : knownCalls(read, fit);
 }
@@ -106,7 +106,7 @@ function knownCalls(
 }
 
 /** The first tool that the text calls. */
-function toolOf(rest: string, fit: () => ToolFit): string | undefined {
+function firstTool(rest: string, fit: () => ToolFit): string | undefined {
   const [first] = readForeignCalls(rest, { mayEndEarly: true })?.calls ?? [];
   return (first === undefined ? undefined : fit().called(first.name)) ?? scriptsTool(rest, fit);
 }
@@ -137,7 +137,7 @@ function inFence(
 ): UnrunCalls | undefined {
   const body = text.slice(start, end);
   const notation = `\`\`\`${info}`;
-  if (BLOCK_FENCE.test(info)) return { notation, tool: toolOf(body, fit) };
+  if (BLOCK_FENCE.test(info)) return { notation, tool: firstTool(body, fit) };
   if (SCRIPT_FENCE.test(info)) {
     const tool = scriptsTool(body, fit);
     return tool === undefined ? undefined : { notation, tool };

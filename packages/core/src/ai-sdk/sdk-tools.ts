@@ -7,7 +7,7 @@ import {
   type ToolCallContext,
 } from '../protocol/index.js';
 import { defineTool } from '../tools/index.js';
-import { toolJudge, type Judge, type OuterCall, type ScriptToolApproval } from './tool-approval.js';
+import { toolJudge, type CallJudge, type OuterCall, type ScriptToolApproval } from './tool-approval.js';
 
 type SdkTool = ToolSet[string];
 type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
@@ -15,7 +15,7 @@ type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
 export interface ReadTool {
   readonly tool: Tool;
   /** Decides about a call; undefined if no call needs approval. */
-  readonly judge: Judge | undefined;
+  readonly judge: CallJudge | undefined;
 }
 
 interface JsonSchemas {
@@ -56,7 +56,7 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | undefined)?.then === 'function';
 }
 
-function readTool(name: string, sdkTool: SdkTool, schemas: JsonSchemas, judge: Judge | undefined): ReadTool {
+function readTool(name: string, sdkTool: SdkTool, schemas: JsonSchemas, judge: CallJudge | undefined): ReadTool {
   const { execute, description } = sdkTool;
   if (typeof execute !== 'function') throw new ToolscriptUsageError('SDK_TOOL_WITHOUT_EXECUTE', { name });
   const input = asSchema(sdkTool.inputSchema as FlexibleSchema);

@@ -22,14 +22,14 @@ export type ScriptToolApproval =
 /** `free`: the call runs. `ask`: a user must approve it. `denied`: it does not run, for this reason. */
 type Verdict = 'free' | 'ask' | { readonly denied: string };
 
-export type Judge = (input: unknown, call: OuterCall) => Promise<Verdict>;
+export type CallJudge = (input: unknown, call: OuterCall) => Promise<Verdict>;
 
 /** The judge of a tool's calls; undefined if no call needs approval. As in the AI SDK, `toolApproval` wins. */
 export function toolJudge(
   tools: ToolSet,
   name: string,
   toolApproval: ScriptToolApproval | undefined,
-): Judge | undefined {
+): CallJudge | undefined {
   if (typeof toolApproval === 'function') {
     const judge = toolApproval as (options: object) => Answer;
     return async (input, { toolCallId, messages }) =>
@@ -49,7 +49,7 @@ function verdict(status: Status): Verdict {
   return { denied: reason ?? 'the program does not allow it' };
 }
 
-function needsApprovalJudge({ needsApproval }: ToolSet[string]): Judge | undefined {
+function needsApprovalJudge({ needsApproval }: ToolSet[string]): CallJudge | undefined {
   if (needsApproval === undefined || needsApproval === false) return undefined;
   if (needsApproval === true) return () => Promise.resolve('ask');
   return async (input, call) => ((await needsApproval(input as never, call as never)) ? 'ask' : 'free');

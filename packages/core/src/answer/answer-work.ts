@@ -198,7 +198,7 @@ export class AnswerWork {
       );
     this.#startedCount += 1;
     const name = functions.get(call.name) ?? call.name;
-    const operation = await host.callTool({ name, input, callId: call.call_id, scriptId: savedScriptId(call) });
+    const operation = await host.callTool({ name, input, callId: call.call_id, scriptId: callScriptId(call) });
     if (operation.scriptId === undefined) return this.endCall(operation, call);
     const { scriptId, pendingApprovals = [] } = operation;
     this.#waiting = waitingFor({ scriptId, pendingApprovals });
@@ -284,7 +284,7 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
  * depends only on the ids of the call, so a process that recovers the run finds the script even if no stored event
  * names the script.
  */
-export function savedScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
+export function callScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
   if (typeof answer_id !== 'string') return undefined;
   return `scr_${sha256(JSON.stringify([answer_id, id, call_id])).slice(0, 32)}`;
 }

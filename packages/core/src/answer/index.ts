@@ -1,5 +1,5 @@
 export { AnswerPlayer, type AnswerEnd } from './answer-player.js';
-export { AnswerWork, putItem, savedScriptId, scriptOfCall, type Waiting, type WorkSettings } from './answer-work.js';
+export { AnswerWork, putItem, callScriptId, scriptOfCall, type Waiting, type WorkSettings } from './answer-work.js';
 export { providerFailure, type ProviderFailure } from './provider-stream.js';
 export { EventStream, runIdentity, payloadSink, generateEvents } from './event-stream.js';
 export type { AnswerRest, ScriptBlock, ScriptEnd, ScriptHost, Sealable } from './script-host.js';

@@ -142,7 +142,7 @@ export class PrivateFolder {
 
   /** Removes leftovers, once for each store. */
   async #sweep(): Promise<void> {
-    for (const name of await namesIn(this.path('partial'))) {
+    for (const name of await folderNames(this.path('partial'))) {
       const path = this.path('partial', name);
       const stat = await orUndefined(path, () => files.lstat(path));
       if (stat !== undefined && this.#isLeftOver(name, stat)) await files.rm(path, { recursive: true, force: true });
@@ -251,7 +251,7 @@ export function statFile(path: string): Promise<Stats | undefined> {
 }
 
 /** The names in the folder; empty if there is none. */
-export async function namesIn(path: string): Promise<readonly string[]> {
+export async function folderNames(path: string): Promise<readonly string[]> {
   return (await orUndefined(path, () => files.readdir(path))) ?? [];
 }
 

@@ -31,7 +31,7 @@ import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { newId } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import {
-  capabilityOf,
+  scriptCapability,
   liveTools,
   openServices,
   scriptDeclarations,
@@ -44,7 +44,7 @@ import { DEFAULT_INSTRUCTION_TOKENS, writeInstructions } from '../prompt/instruc
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstoredScript } from '../run/durability/claims.js';
 import type { Decisions } from '../run/resumption.js';
-import { disabledFailure, reportUnrunnable, runText, type RunEnd } from '../run/script-runner.js';
+import { disabledFailure, reportUnrunnable, runText, type ScriptRunEnd } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
 import type {
   AsToolOptions,
@@ -147,7 +147,7 @@ class ToolscriptHarness implements Harness {
 
   get capability(): ScriptCapability {
     const { seal, runtime } = this.#services;
-    return capabilityOf(this.#options.suspensionKey === undefined ? undefined : seal, runtime.bridge);
+    return scriptCapability(this.#options.suspensionKey === undefined ? undefined : seal, runtime.bridge);
   }
 
   get guardsArguments(): boolean {
@@ -225,7 +225,7 @@ class ToolscriptHarness implements Harness {
     context: RunContext,
     { source, language, item, heap, threadId, isSeparate = false }: BlockToRun,
     refusal: ScriptFailure | undefined,
-  ): RunEnd | Promise<RunEnd> {
+  ): ScriptRunEnd | Promise<ScriptRunEnd> {
     const text = { source, language, format: item?.format ?? 'tool', item, heap, threadId, isSeparate };
     return refusal === undefined
       ? runText(this.#services, heap === undefined || !this.guardsArguments ? context : contextOfHeap(context), text)

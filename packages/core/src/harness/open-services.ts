@@ -214,14 +214,14 @@ export function optionsCapability({
   runtime = 'quickjs',
 }: Pick<HarnessOptions, 'suspensionKey' | 'runtime'>): ScriptCapability {
   const bridge = typeof runtime === 'object' ? runtime.bridge : runtime === 'quickjs' ? QUICKJS_BRIDGE : undefined;
-  return capabilityOf(suspensionKey === undefined ? undefined : suspensionSeal(suspensionKey), bridge);
+  return scriptCapability(suspensionKey === undefined ? undefined : suspensionSeal(suspensionKey), bridge);
 }
 
 /**
  * `seal`: undefined for a harness without a `suspensionKey`. Only that harness opens its suspended scripts, so a run
  * that waited for its key would wait in vain after the end of its process.
  */
-export function capabilityOf(seal: SuspensionSeal | undefined, bridge: SandboxRuntime['bridge']): ScriptCapability {
+export function scriptCapability(seal: SuspensionSeal | undefined, bridge: SandboxRuntime['bridge']): ScriptCapability {
   const keys = (seal?.keyIds ?? []).map((id) => `key:${id}`);
   const versioned = (version: number) => `bridge:${version}`;
   const needs = [...keys.slice(0, 1), ...(bridge === undefined ? [] : [versioned(bridge.version)])];

@@ -35,7 +35,7 @@ import {
   type ResumeHost,
   type WaitingScript,
 } from '../run/resumption.js';
-import { cannotResume, type RunEnd } from '../run/script-runner.js';
+import { cannotResume, type ScriptRunEnd } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
 import { failedOutcome } from '../calls/session/index.js';
 import type { LiveScript, RunContext, RunOptions } from '../protocol/run-context.js';
@@ -104,7 +104,7 @@ export class SuspendedScripts {
   }
 
   async recover(scriptId: string, run: ResumeOptions): Promise<Outcome> {
-    const found: Recoverable | RunEnd = await findRecoverable(this.#harness.services(), scriptId, run);
+    const found: Recoverable | ScriptRunEnd = await findRecoverable(this.#harness.services(), scriptId, run);
     if ('outcome' in found) return reportOutcome(found.outcome, run);
     const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
     if (refusal !== undefined) return reportOutcome(failedOutcome(refusal, scriptId), run);
@@ -136,7 +136,7 @@ export class SuspendedScripts {
   #followed(
     scriptId: string,
     { yieldAfterMs, ...run }: ResumeOptions,
-    start: (run: ResumeOptions, live: LiveScript | undefined) => Promise<RunEnd>,
+    start: (run: ResumeOptions, live: LiveScript | undefined) => Promise<ScriptRunEnd>,
   ): Promise<Outcome> {
     const { principal, signal } = run;
     const { running } = this.#harness.services();
@@ -175,7 +175,11 @@ export class SuspendedScripts {
     return this.#harness.mode === 'enabled' ? undefined : cannotResume(this.#harness.mode);
   }
 
-  async #findResumable(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
+  async #findResumable(
+    target: string,
+    decisions: Decisions,
+    run: ResumeOptions,
+  ): Promise<WaitingScript | ScriptRunEnd> {
     const waiting = await this.#findWaiting(target, decisions, run);
     if ('outcome' in waiting) return waiting;
     const refusal = this.#refusalToResume(waiting.suspension.frame);
@@ -183,7 +187,7 @@ export class SuspendedScripts {
   }
 
   /** Finds the script to resume: by its suspension, or by its id in the store or in the memory of this harness. */
-  async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
+  async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | ScriptRunEnd> {
     if (typeof target !== 'string')
       throw new ToolscriptUsageError('ARGUMENT_INVALID', {
         method: 'resume',
@@ -204,7 +208,7 @@ export class SuspendedScripts {
     decisions: Decisions,
     run: ResumeOptions,
     method: string,
-  ): Promise<WaitingScript | RunEnd> {
+  ): Promise<WaitingScript | ScriptRunEnd> {
     const found = await findRecoverable(this.#harness.services(), scriptId, run, method);
     if ('outcome' in found) return found;
     if ('recorded' in found) return waitsForNobody(scriptId);

@@ -1,7 +1,7 @@
 import { MAX_TIMER_MS } from './limited-signal.js';
 
 /** The principal of an item that waits for a shared stage, and how long the item may wait, in ms. */
-export interface Turn {
+export interface QueueTurn {
   readonly principal: string | undefined;
   readonly waitMs: number;
 }
@@ -37,7 +37,7 @@ export class FairQueue<Item> {
    * queue was full. A full queue refuses the last item of the principal with the most items. An item that waits already
    * keeps its place.
    */
-  add(item: Item, { principal, waitMs }: Turn, refuse: (waitedMs: number) => void): void {
+  add(item: Item, { principal, waitMs }: QueueTurn, refuse: (waitedMs: number) => void): void {
     if (this.#places.has(item)) return;
     const key = principal ?? '';
     const queue = this.#queues.get(key);

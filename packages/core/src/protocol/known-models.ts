@@ -22,18 +22,18 @@ const FACTS: ReadonlyMap<string, ModelFacts> = new Map(
 const NOTHING: ModelFacts = {};
 
 /** The facts about a model; empty for an unknown one. Names of platforms, such as Bedrock and Vertex, are understood. */
-export function factsOf(model: string): ModelFacts {
+export function modelFacts(model: string): ModelFacts {
   return FACTS.get(bareModelName(model)) ?? NOTHING;
 }
 
 /** Whether a model never reasons. A service refuses a request for reasoning to such a model. */
 export function neverReasons(model: string): boolean {
-  return factsOf(model).efforts?.length === 0;
+  return modelFacts(model).efforts?.length === 0;
 }
 
 /** The form in which a model of Anthropic accepts a reasoning effort. */
 export function effortShape(model: string): 'adaptive' | 'budget' {
-  return factsOf(model).thinking?.includes('adaptive') === false ? 'budget' : 'adaptive';
+  return modelFacts(model).thinking?.includes('adaptive') === false ? 'budget' : 'adaptive';
 }
 
 /** From least to most. */
@@ -66,7 +66,7 @@ export function isClaude(model: string): boolean {
 
 /** Whether a model accepts a temperature with an effort. */
 export function takesTemperature(model: string, effort: ReasoningEffort | undefined): boolean {
-  const { temperature = 'always' } = factsOf(model);
+  const { temperature = 'always' } = modelFacts(model);
   return temperature === 'always' || (temperature === 'without-reasoning' && effort === 'none');
 }
 
@@ -84,7 +84,7 @@ const FILES_OF_FORMAT: Readonly<Record<string, readonly FileKind[]>> = {
 /** Whether the requests to a model may contain a file. An unknown model gets all that its format carries. */
 export function takesFile(api: string, model: string, { media_type }: Pick<FilePart, 'media_type'>): boolean {
   const kind = media_type === 'application/pdf' ? 'pdf' : 'audio';
-  const { files = FILES_OF_FORMAT[api] ?? [] } = factsOf(model);
+  const { files = FILES_OF_FORMAT[api] ?? [] } = modelFacts(model);
   return files.includes(kind) && FILES_OF_FORMAT[api]?.includes(kind) === true;
 }
 

@@ -49,7 +49,7 @@ const ANTHROPIC: Vendor = {
     {
       key: 'AWS_BEARER_TOKEN_BEDROCK',
       addresses: [
-        ['ANTHROPIC_BASE_URL', (url) => (BEDROCK_HOST.test(hostOf(url)) ? url : undefined)],
+        ['ANTHROPIC_BASE_URL', (url) => (BEDROCK_HOST.test(urlHostname(url)) ? url : undefined)],
         ['ANTHROPIC_BEDROCK_BASE_URL', asItIs],
         ['AWS_REGION', (region) => `https://bedrock-runtime.${region}.amazonaws.com/anthropic`],
       ],
@@ -79,24 +79,24 @@ export function ownService(api: string, environment: Environment): ModelService 
  */
 export function serviceWithKey(api: string, environment: Environment): ModelService | undefined {
   const own = ownService(api, environment);
-  if (own === undefined || valueOf(environment, own.keyVariable) !== undefined) return own;
-  const withKey = VENDORS[api]!.platforms.filter(({ key }) => valueOf(environment, key) !== undefined);
+  if (own === undefined || variableValue(environment, own.keyVariable) !== undefined) return own;
+  const withKey = VENDORS[api]!.platforms.filter(({ key }) => variableValue(environment, key) !== undefined);
   return withKey.map((platform) => serviceAt(platform, environment)).find((service) => service !== undefined) ?? own;
 }
 
 function serviceAt({ key, addresses }: ServiceVariables, environment: Environment): ModelService | undefined {
   for (const [variable, address] of addresses) {
-    const value = valueOf(environment, variable);
+    const value = variableValue(environment, variable);
     const baseUrl = value === undefined ? undefined : address(value);
     if (baseUrl !== undefined) return { baseUrl, addressVariable: variable, keyVariable: key };
   }
   return undefined;
 }
 
-function valueOf(environment: Environment, name: string): string | undefined {
+function variableValue(environment: Environment, name: string): string | undefined {
   return environment[name]?.trim() || undefined;
 }
 
-function hostOf(url: string): string {
+function urlHostname(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }

@@ -1,4 +1,4 @@
-import { factsOf } from './known-models.js';
+import { modelFacts } from './known-models.js';
 
 /** The JSON Schemas of an answer that a service accepts. */
 interface Dialect {
@@ -61,7 +61,7 @@ type Schema = Readonly<Record<string, unknown>>;
  * part of the descriptions.
  */
 export function enforcedSchema(api: string, model: string, schema: unknown): Schema | undefined {
-  if (factsOf(model).structuredOutput !== true || !Object.hasOwn(DIALECTS, api)) return undefined;
+  if (modelFacts(model).structuredOutput !== true || !Object.hasOwn(DIALECTS, api)) return undefined;
   if (!isSchema(schema) || schema['type'] !== 'object') return undefined;
   try {
     return new Translation(DIALECTS[api]!, schema).root();

@@ -28,7 +28,7 @@ import { SCRIPT_TOOL } from '../protocol/script-tool.js';
  * result. User messages that arrive while calls are open follow the results of those calls.
  */
 
-export type Turn =
+export type ConversationTurn =
   | { readonly type: 'user' | 'system'; readonly text: string; readonly attached: readonly ModelPart[] }
   | AnswerTurn
   /** The result of a call that already has a result, or that is not part of the current answer. */
@@ -38,7 +38,7 @@ export interface AnswerTurn {
   readonly type: 'answer';
   readonly parts: readonly AnswerPart[];
   /** One result for each call of `parts`, in the same order. */
-  readonly results: readonly CallResult[];
+  readonly results: readonly AnsweredCall[];
   readonly textResults: readonly TextResult[];
 }
 
@@ -64,7 +64,7 @@ export interface Call {
   readonly item: FunctionCallItem | undefined;
 }
 
-export interface CallResult {
+export interface AnsweredCall {
   readonly call: Call;
   readonly success: boolean;
   readonly parts: readonly ModelPart[];
@@ -86,7 +86,11 @@ const NO_RESULT = 'There is no result: the call was interrupted. It may have tak
 /** The model parts that show the images and files of each item. */
 export type AttachedParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
 
-export function conversationTurns(api: string, conversation: readonly OutputItem[], attached: AttachedParts): Turn[] {
+export function conversationTurns(
+  api: string,
+  conversation: readonly OutputItem[],
+  attached: AttachedParts,
+): ConversationTurn[] {
   const reader = new ConversationReader(api, attached);
   for (const item of conversation) reader.add(item);
   return reader.end();
@@ -135,11 +139,11 @@ type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
 class ConversationReader {
   readonly #api: string;
   readonly #attached: AttachedParts;
-  readonly #turns: Turn[] = [];
+  readonly #turns: ConversationTurn[] = [];
   readonly #callIds: CallIds;
   #answer: OpenAnswer | undefined;
   /** Messages and late results received while calls were open. */
-  #heldTurns: Turn[] = [];
+  #heldTurns: ConversationTurn[] = [];
 
   constructor(api: string, attached: AttachedParts) {
     this.#api = api;
@@ -170,7 +174,7 @@ class ConversationReader {
     }
   }
 
-  end(): Turn[] {
+  end(): ConversationTurn[] {
     this.#closeAnswer();
     return this.#turns;
   }
@@ -196,7 +200,7 @@ class ConversationReader {
     if (!taken) this.#place({ type: 'late_result', result: { callId: item.call_id, parts } });
   }
 
-  #place(turn: Turn): void {
+  #place(turn: ConversationTurn): void {
     if (this.#answer?.waits === true) return void this.#heldTurns.push(turn);
     this.#closeAnswer();
     this.#turns.push(turn);
@@ -224,7 +228,7 @@ class OpenAnswer {
   readonly #parts: (Exclude<AnswerPart, { type: 'text' }> | ({ readonly type: 'text' } & OpenText))[] = [];
   /** The calls by the `call_id` of their items; the newest call if an id occurs twice. */
   readonly #calls = new Map<string, Call>();
-  readonly #results = new Map<Call, Omit<CallResult, 'call'>>();
+  readonly #results = new Map<Call, Omit<AnsweredCall, 'call'>>();
   /** Whether the result of each script in the text has arrived, by `call_id`. */
   readonly #scripts = new Map<string, boolean>();
   readonly #textResults: TextResult[] = [];
@@ -289,7 +293,7 @@ class OpenAnswer {
   }
 
   turn(): AnswerTurn {
-    const results = this.#parts.flatMap((part): CallResult[] => {
+    const results = this.#parts.flatMap((part): AnsweredCall[] => {
       if (part.type !== 'call') return [];
       const missing = { success: false, parts: [{ type: 'text' as const, text: NO_RESULT }] };
       return [{ call: part.call, ...(this.#results.get(part.call) ?? missing) }];

@@ -35,7 +35,7 @@ import {
 } from './transport/failures.js';
 import { post, type Fetch, type PostResult } from './transport/post.js';
 import { endpointUrl, fetchFor, refuseOpenKey } from './transport/endpoint.js';
-import { bearer, placeOf, type Place } from './transport/platforms.js';
+import { bearer, requestPlace, type RequestPlace } from './transport/platforms.js';
 import type { Environment } from './transport/proxy.js';
 import { redactor, secretHeaders, type Redact } from './transport/redact.js';
 import { withoutHalves } from './wire-values.js';
@@ -185,7 +185,7 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
 class ModelLine {
   readonly #api: ProviderApi;
   readonly #options: ProviderOptions;
-  readonly #place: Place;
+  readonly #place: RequestPlace;
   readonly #url: URL;
   readonly #fetch: Fetch;
   readonly #clock: Clock;
@@ -203,7 +203,7 @@ class ModelLine {
     this.#options = options;
     const { environment = process.env } = options;
     const baseUrl = options.baseUrl ?? ownService(api, environment)!.baseUrl;
-    this.#place = placeOf(endpointUrl(baseUrl, options.query), { path: format.path, model: options.model });
+    this.#place = requestPlace(endpointUrl(baseUrl, options.query), { path: format.path, model: options.model });
     this.#url = this.#place.url;
     this.#fetch = options.fetch ?? fetchFor(this.#url, environment);
     // defence: key-over-plain-http

@@ -49,7 +49,7 @@ export function decodeStream(
 }
 
 /** The rest of an answer that its service continues without a connection. */
-export interface AnswerRest {
+export interface BackgroundRest {
   readonly place: BackgroundPlace;
   /** The body that continues after the last event; undefined if it cannot be read. */
   open(): Promise<AnswerBody | undefined>;
@@ -65,7 +65,7 @@ export function decodeAnswer(
   body: AnswerBody,
   answerId: string,
   origin?: AnswerOrigin,
-  rest?: AnswerRest,
+  rest?: BackgroundRest,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
   const Decoder = Object.hasOwn(DECODERS, api) ? DECODERS[api] : undefined;
   if (Decoder === undefined) throw unknownApi(api);
@@ -77,7 +77,7 @@ export function unknownApi(api: string): ToolscriptUsageError {
   return new ToolscriptUsageError('UNKNOWN_PROVIDER_API', { api, known: PROVIDER_APIS.join(', ') });
 }
 
-async function* wireEvents(body: AnswerBody, rest?: AnswerRest): AsyncGenerator<WireEvent, void, undefined> {
+async function* wireEvents(body: AnswerBody, rest?: BackgroundRest): AsyncGenerator<WireEvent, void, undefined> {
   for (let current: AnswerBody | undefined = body; current !== undefined;) {
     let loss: WireEvent | undefined;
     for await (const event of readBody(current)) {

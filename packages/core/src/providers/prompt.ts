@@ -1,4 +1,4 @@
-import { factsOf, nearestEffort, takesFile, takesTemperature } from '../protocol/known-models.js';
+import { modelFacts, nearestEffort, takesFile, takesTemperature } from '../protocol/known-models.js';
 import type {
   FilePart,
   ImagePart,
@@ -12,13 +12,13 @@ import { enforcedSchema } from '../protocol/output-schema.js';
 import { hostedCodeIn } from '../protocol/hosted-code.js';
 import { withoutLostCalls } from './hosted-pairs.js';
 import { withoutLostCode } from './lost-code.js';
-import { conversationTurns, type AttachedParts, type Turn } from './conversation.js';
+import { conversationTurns, type AttachedParts, type ConversationTurn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
 
 /** A request with all data that an encoder needs. Encoders are pure functions of it. */
 export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
   readonly model: string;
-  readonly turns: readonly Turn[];
+  readonly turns: readonly ConversationTurn[];
   /** The container in which the provider's code ran last; undefined if the container can no longer be used. */
   readonly container: string | undefined;
 }
@@ -136,13 +136,13 @@ export function nonNull<Members extends object>(
 
 /** The temperature, if the model accepts one with the effort that is sent. */
 export function modelTemperature({ model, temperature, reasoningEffort }: Prompt): number | undefined {
-  const effort = reasoningEffort === undefined ? undefined : nearestEffort(factsOf(model), reasoningEffort);
+  const effort = reasoningEffort === undefined ? undefined : nearestEffort(modelFacts(model), reasoningEffort);
   return takesTemperature(model, effort) ? temperature : undefined;
 }
 
 /** Whether the system text marks the end of a cached prefix. */
 export function marksSystem({ model, system = '', promptCache }: Prompt, isOffered = false): boolean {
-  const isKnown = factsOf(model).cacheBreakpoints === true;
+  const isKnown = modelFacts(model).cacheBreakpoints === true;
   return isOffered && isKnown && system.trim() !== '' && promptCache?.marks !== false;
 }
 
@@ -156,5 +156,5 @@ export function answerFormat(
 
 /** The tool choice, if the model accepts one. */
 export function modelToolChoice({ model, toolChoice }: Prompt): ToolChoice | undefined {
-  return factsOf(model).forcedToolChoice === false ? undefined : toolChoice;
+  return modelFacts(model).forcedToolChoice === false ? undefined : toolChoice;
 }

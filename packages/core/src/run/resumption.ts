@@ -44,9 +44,9 @@ import {
   closeCell,
   executionItem,
   endRun,
-  type RunEnd,
+  type ScriptRunEnd,
 } from './script-runner.js';
-import { callContext, outcomeOfCall } from './saved-call.js';
+import { savedCallContext, outcomeOfCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
 import type { PayloadSink, RunContext } from '../protocol/run-context.js';
 import { runSession, type HarnessServices } from './script-run.js';
@@ -89,7 +89,7 @@ export async function resumeScript(
   context: RunContext,
   { suspension, text, force = false }: WaitingScript,
   { decisions, ceilings, onClaimed }: ResumeHost & { decisions: Decisions; onClaimed?: (() => void) | undefined },
-): Promise<RunEnd> {
+): Promise<ScriptRunEnd> {
   const { header, frame, script, memory } = suspension;
   const resumed = resumedContext(context, script.start, ceilings);
   const { scriptId } = header;
@@ -125,7 +125,7 @@ export async function resumeScript(
   });
 }
 
-export function waitsForNobody(scriptId: string): RunEnd {
+export function waitsForNobody(scriptId: string): ScriptRunEnd {
   return claimRefusal(
     scriptId,
     'This script was interrupted and has no pending approval. Use `recover` to continue the script.',
@@ -150,7 +150,7 @@ export async function findRecoverable(
   scriptId: string,
   asked: ResumeRequest,
   method = 'recover',
-): Promise<Recoverable | RunEnd> {
+): Promise<Recoverable | ScriptRunEnd> {
   const kept = await readStoredScript(services, scriptId, method);
   if ('outcome' in kept) return kept;
   const { content } = kept;
@@ -164,7 +164,7 @@ function recoverable(
   scriptId: string,
   content: JournalContent,
   { principal, force = false, evenEnded = false }: ResumeRequest,
-): Recoverable | RunEnd {
+): Recoverable | ScriptRunEnd {
   const damaged = refusalOfDamaged(scriptId, content, force);
   if (damaged !== undefined) return damaged;
   const recorded = journalState(content);
@@ -196,7 +196,7 @@ export async function recoverScript(
   context: RunContext,
   scriptId: string,
   { force, ...host }: ResumeHost & Pick<ResumeRequest, 'force'>,
-): Promise<RunEnd | WaitingScript> {
+): Promise<ScriptRunEnd | WaitingScript> {
   const keeping = requireKeeping(services, 'recover');
   const lines = [JSON.stringify({ t: 'resumed', atMs: Date.now(), decisions: {} })];
   const taken = await claimScript(services, scriptId, { force, lines });
@@ -229,7 +229,7 @@ export async function reportEnd(
   given: RunContext,
   recorded: JournalState,
   host: ResumeHost,
-): Promise<RunEnd> {
+): Promise<ScriptRunEnd> {
   const { script, callId, ended } = recorded;
   const { start } = script;
   const { scriptId } = start;
@@ -271,7 +271,7 @@ export async function decideScript(
   services: HarnessServices,
   { suspension: { header, script }, text }: WaitingScript,
   decisions: Decisions,
-): Promise<RunEnd | { undecided: readonly string[] }> {
+): Promise<ScriptRunEnd | { undecided: readonly string[] }> {
   const keeping = requireKeeping(services, 'decide');
   const kept = await readStoredScript(services, header.scriptId, 'decide');
   if ('outcome' in kept) return kept;
@@ -287,7 +287,11 @@ export async function decideScript(
 }
 
 /** Replays a stored script along its tape and stops at the end of the tape. Calls no tool and writes nothing. */
-export async function replayScript(services: HarnessServices, context: RunContext, scriptId: string): Promise<RunEnd> {
+export async function replayScript(
+  services: HarnessServices,
+  context: RunContext,
+  scriptId: string,
+): Promise<ScriptRunEnd> {
   const kept = await readStoredScript(services, scriptId, 'replay');
   if ('outcome' in kept) return kept;
   const { content } = kept;
@@ -354,7 +358,11 @@ function isAnswer(said: unknown): boolean {
 }
 
 /** Returns the suspension, or the reason why the suspension cannot be resumed. */
-export function openFor(services: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
+export function openFor(
+  services: HarnessServices,
+  text: string,
+  principal: string | undefined,
+): Suspension | ScriptRunEnd {
   const suspension = open(services, text);
   if (typeof suspension === 'string') return claimRefusal(undefined, suspension);
   // defence: resume-asks-for-the-principal
@@ -365,7 +373,7 @@ export function openFor(services: HarnessServices, text: string, principal: stri
   );
 }
 
-function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspension | RunEnd {
+function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspension | ScriptRunEnd {
   const foreign = foreignBridge(services, suspension.script.start);
   return foreign === undefined ? suspension : claimRefusal(suspension.header.scriptId, foreign);
 }
@@ -414,9 +422,9 @@ interface Again {
   memory?: Suspension['memory'] | undefined;
 }
 
-async function continueScript(services: HarnessServices, resumed: RunContext, again: Again): Promise<RunEnd> {
+async function continueScript(services: HarnessServices, resumed: RunContext, again: Again): Promise<ScriptRunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
-  const context = frame.callId === undefined ? resumed : callContext(resumed, frame.callId);
+  const context = frame.callId === undefined ? resumed : savedCallContext(resumed, frame.callId);
   if (frame.item !== undefined) announceStatus(context.sink, frame.item.id, 'executing');
   const run = await startedRun(services, start);
   const end = await runSession(services, context, {

@@ -112,7 +112,7 @@ async function callSavedScript(
 
 async function runCallingScript(services: HarnessServices, given: RunContext, call: SavedCall): Promise<Outcome> {
   const { callId, scriptId, name, args } = call;
-  const context = callContext(given, callId, { call: { path: name.split('.'), args } });
+  const context = savedCallContext(given, callId, { call: { path: name.split('.'), args } });
   const text = { source: '', language: 'js', format: 'tool' } as const;
   const script = { text, scriptId, script: CALLING_SCRIPT, cacheHit: false, item: undefined, callId };
   return (await runCompiledScript(services, context, script)).outcome;
@@ -122,7 +122,7 @@ async function runCallingScript(services: HarnessServices, given: RunContext, ca
  * Returns the context of a script that makes a structured call: it runs in every mode, reads the call instead of the
  * host's `context`, and its events have the id of the call.
  */
-export function callContext(context: RunContext, callId: string, call: JsonObject = {}): RunContext {
+export function savedCallContext(context: RunContext, callId: string, call: JsonObject = {}): RunContext {
   const sink = sinkOfCall(context.sink, callId);
   return Object.freeze({ ...context, mode: 'enabled', context: call, sink, isInAnswer: false });
 }

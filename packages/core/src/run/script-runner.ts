@@ -30,12 +30,12 @@ import type { PrintTypes, ProgramCell } from './programs/programs.js';
 import { linkSavedScripts, runsSavedScripts } from './saved-scripts.js';
 
 /** The end of a script. `refused`: the script was not resumed, and nothing happened. */
-export interface RunEnd extends ScriptEnd {
+export interface ScriptRunEnd extends ScriptEnd {
   refused?: true | undefined;
 }
 
 /** Compiles and runs one script, and emits its events. */
-export async function runText(services: HarnessServices, context: RunContext, text: ScriptText): Promise<RunEnd> {
+export async function runText(services: HarnessServices, context: RunContext, text: ScriptText): Promise<ScriptRunEnd> {
   const scriptId = ownId(context);
   const startedAt = performance.now();
   // The worker threads of the runtime start while the compiler's worker thread starts. Later calls of `warm` cost
@@ -129,7 +129,7 @@ export async function runCompiledScript(
   services: HarnessServices,
   context: RunContext,
   { text, scriptId, script, cacheHit, item, callId, cell }: CompiledText,
-): Promise<RunEnd> {
+): Promise<ScriptRunEnd> {
   const { keeping, toolNames } = services;
   const journal = keeping && new StoreJournal(keeping, context, { scriptId, epoch: 0, callId });
   const end = await runSession(services, context, {
@@ -185,7 +185,7 @@ export async function endRun(
   services: HarnessServices,
   context: RunContext,
   { end, frame, kept, source }: EndedScript,
-): Promise<RunEnd> {
+): Promise<ScriptRunEnd> {
   if (end.status !== 'suspended') {
     if (kept.journal !== undefined) await noteEnd(services, kept.journal, end, context.signal, frame);
     if (frame.item !== undefined) announceOutcome(context, frame.item, end, source);

@@ -63,7 +63,7 @@ export async function cancelStored(services: DurabilityServices, asked: AskedScr
     if (recorded === undefined || recorded.ended !== undefined)
       return outcomeNow(services, { ...found, recorded: recorded ?? found.recorded, state: 'ended' });
     const outcome = cancelledOutcome(soFar(services, { recorded }));
-    await leases.store.journal.append(scriptId, taken.epoch, ...endOf(recorded, outcome));
+    await leases.store.journal.append(scriptId, taken.epoch, ...endedLine(recorded, outcome));
     return outcome;
   } catch (error) {
     if (error instanceof StaleEpochError) return await cancelStored(services, asked);
@@ -74,7 +74,7 @@ export async function cancelStored(services: DurabilityServices, asked: AskedScr
 }
 
 /** The line and the status of a script that was cancelled with this outcome. */
-function endOf({ identity, runId, script }: JournalState, outcome: Outcome): [readonly string[], AppendOptions] {
+function endedLine({ identity, runId, script }: JournalState, outcome: Outcome): [readonly string[], AppendOptions] {
   const { code, message } = outcome.error!;
   const ended = { status: 'failed', code, message } as const;
   const line: EndedLine = { t: 'ended', atMs: Date.now(), ...ended, outcome: storedOutcome(outcome) };

@@ -49,7 +49,7 @@ export function createObservedShapes(): ObservedShapes {
     }
     return observation;
   };
-  const typeOf = (tool: Tool, principal: string | undefined, which: 'first' | 'shape', depth?: number) => {
+  const observedType = (tool: Tool, principal: string | undefined, which: 'first' | 'shape', depth?: number) => {
     const isKnown = tool.resultShapes !== undefined || observed.get(tool)?.has(principal) === true;
     if (tool.outputSchema !== undefined || !isKnown) return undefined;
     const shape = find(tool, principal)[which];
@@ -62,8 +62,8 @@ export function createObservedShapes(): ObservedShapes {
       look(observation, result);
       if (observation.shape !== before) tool.resultShapes?.write(principal, keptShape(observation.shape));
     },
-    resultType: (tool, principal, depth) => typeOf(tool, principal, 'shape', depth),
-    firstType: (tool, principal, depth) => typeOf(tool, principal, 'first', depth),
+    resultType: (tool, principal, depth) => observedType(tool, principal, 'shape', depth),
+    firstType: (tool, principal, depth) => observedType(tool, principal, 'first', depth),
   };
 }
 

@@ -24,7 +24,7 @@ import { ScriptWriter, type WriterStart } from './script-writer.js';
 import {
   files,
   PrivateFolder,
-  namesIn,
+  folderNames,
   readWhole,
   removeFile,
   statFile,
@@ -318,7 +318,7 @@ class ImageFiles implements ImageStore {
   }
 
   async list(): Promise<readonly string[]> {
-    return (await namesIn(this.#folder.path('images'))).filter(isSha256);
+    return (await folderNames(this.#folder.path('images'))).filter(isSha256);
   }
 
   async delete(sha256: string): Promise<void> {

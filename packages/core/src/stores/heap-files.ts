@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { withFileLock } from '../durable-files/file-lock.js';
 import {
   files,
-  namesIn,
+  folderNames,
   readStart,
   readWhole,
   removeFile,
@@ -154,7 +154,7 @@ export class FileHeaps implements HeapStore {
   }
 
   async #all(): Promise<readonly OwnedHeaps[]> {
-    const names = await namesIn(this.#folder.path('heaps'));
+    const names = await folderNames(this.#folder.path('heaps'));
     return names.filter((name) => /^[0-9a-f]{64}$/u.test(name)).map((name) => new OwnedHeaps(this.#folder, name));
   }
 }
@@ -200,7 +200,7 @@ class OwnedHeaps {
 
   async infos(): Promise<readonly HeapInfo[]> {
     const all: HeapInfo[] = [];
-    for (const heapId of await namesIn(this.#path('states'))) {
+    for (const heapId of await folderNames(this.#path('states'))) {
       const info = await this.info(heapId);
       if (info !== undefined) all.push(info);
     }

@@ -10,7 +10,7 @@ import {
 import {
   files,
   hasCode,
-  namesIn,
+  folderNames,
   openForWriting,
   readWhole,
   removeFile,
@@ -187,7 +187,7 @@ export class ClaimFiles {
 
   /** Deletes all epochs at once, so that a holder finds either its own epoch or none. */
   async delete(scriptId: string): Promise<void> {
-    if ((await namesIn(this.#path(scriptId))).length === 0) return;
+    if ((await folderNames(this.#path(scriptId))).length === 0) return;
     const partial = await this.#folder.partialPath();
     try {
       await this.#folder.within(['partial'], () => files.rename(this.#path(scriptId), partial));
@@ -198,7 +198,7 @@ export class ClaimFiles {
   }
 
   async #epochs(scriptId: string): Promise<readonly number[]> {
-    const names = await namesIn(this.#path(scriptId));
+    const names = await folderNames(this.#path(scriptId));
     return names.filter((name) => /^[1-9]\d{0,15}$/u.test(name)).map(Number);
   }
 
@@ -336,7 +336,7 @@ export class JournalFiles {
 
   /** Removes all slots except `but`. A slot that cannot be removed only uses space. */
   async removeSlots(scriptId: string, but: string | undefined): Promise<void> {
-    const names = await namesIn(this.#slotPath(scriptId, ''));
+    const names = await folderNames(this.#slotPath(scriptId, ''));
     for (const name of names)
       if (name.startsWith('slot-') && name !== but) await removeFile(this.#slotPath(scriptId, name)).catch(() => {});
   }

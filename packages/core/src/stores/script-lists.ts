@@ -13,7 +13,7 @@ import {
   createFile,
   files,
   hasCode,
-  namesIn,
+  folderNames,
   readSmall,
   removeFile,
   statFile,
@@ -290,7 +290,7 @@ export class StatusIndex {
   }
 
   async runningIds(): Promise<readonly string[]> {
-    return (await namesIn(this.#folder.path('status', 'running'))).filter(isScriptId);
+    return (await folderNames(this.#folder.path('status', 'running'))).filter(isScriptId);
   }
 
   /** At most `max` entries after `after`, oldest first. */
@@ -390,7 +390,7 @@ class FolderListings {
     const changedAtMs = (await statFile(path))?.mtimeMs;
     const known = this.#knownListings.get(path);
     if (known !== undefined && known.changedAtMs === changedAtMs) return known.names;
-    const names = await namesIn(path);
+    const names = await folderNames(path);
     if (changedAtMs !== undefined && Date.now() - changedAtMs > SETTLED_MS)
       this.#knownListings.set(path, { changedAtMs, names });
     else this.#knownListings.delete(path);

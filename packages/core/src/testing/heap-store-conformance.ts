@@ -50,10 +50,10 @@ async function addChain(heaps: HeapStore, ids: readonly string[], change: Partia
   }
 }
 
-const idsOf = async (heaps: HeapStore, heapId: string, principal = 'ada'): Promise<string[]> =>
+const heapIds = async (heaps: HeapStore, heapId: string, principal = 'ada'): Promise<string[]> =>
   (await heaps.read(principal, heapId)).map((heap) => heap.heapId);
 
-const newestOf = async (heaps: HeapStore, threadId = 'thr_1', principal = 'ada'): Promise<string | undefined> =>
+const newestHeap = async (heaps: HeapStore, threadId = 'thr_1', principal = 'ada'): Promise<string | undefined> =>
   (await heaps.newest(principal, threadId))?.heapId;
 
 const valueLaws: readonly HeapLaw[] = [
@@ -98,15 +98,15 @@ const valueLaws: readonly HeapLaw[] = [
     await addChain(heaps, ['heap_1', 'heap_2']);
     strictEqual(await heaps.add(draft('heap_1', { threadId: 'thr_1', state: new Uint8Array(9) })), 'added');
     strictEqual((await heaps.read('ada', 'heap_1'))[0]?.state.length, 3);
-    strictEqual(await newestOf(heaps), 'heap_2');
+    strictEqual(await newestHeap(heaps), 'heap_2');
   }),
   law('a heap is found through another handle', async (heaps, make) => {
     const first = await make();
     await first.heaps.add(draft('heap_1', { threadId: 'thr_1' }));
     const other = await make({ beside: first });
-    strictEqual(await newestOf(other.heaps), 'heap_1');
-    deepStrictEqual(await idsOf(other.heaps, 'heap_1'), ['heap_1']);
-    deepStrictEqual(await idsOf(heaps, 'heap_1'), []);
+    strictEqual(await newestHeap(other.heaps), 'heap_1');
+    deepStrictEqual(await heapIds(other.heaps, 'heap_1'), ['heap_1']);
+    deepStrictEqual(await heapIds(heaps, 'heap_1'), []);
   }),
   law('a malformed id is refused by every function', async (heaps) => {
     for (const id of ['', '..', '../a', 'a b', "'", 'a\0', 'x'.repeat(129)]) {
@@ -122,7 +122,7 @@ const valueLaws: readonly HeapLaw[] = [
         await refuses(() => heaps.inherit({ ...inheritance, ...change }), ToolscriptUsageError);
     }
     await refuses(() => heaps.add(draft('heap_1', { isDelta: true })), ToolscriptUsageError);
-    deepStrictEqual(await idsOf(heaps, 'heap_1'), []);
+    deepStrictEqual(await heapIds(heaps, 'heap_1'), []);
   }),
 ];
 
@@ -131,10 +131,10 @@ const orderLaws: readonly HeapLaw[] = [
     await addChain(heaps, ['heap_1', 'heap_2']);
     for (const parentId of ['heap_1', undefined])
       strictEqual(await heaps.add(draft('heap_3', { threadId: 'thr_1', parentId })), 'overtaken');
-    deepStrictEqual(await idsOf(heaps, 'heap_3'), []);
-    strictEqual(await newestOf(heaps), 'heap_2');
+    deepStrictEqual(await heapIds(heaps, 'heap_3'), []);
+    strictEqual(await newestHeap(heaps), 'heap_2');
     strictEqual(await heaps.add(draft('heap_3', { threadId: 'thr_1', parentId: 'heap_2' })), 'added');
-    strictEqual(await newestOf(heaps), 'heap_3');
+    strictEqual(await newestHeap(heaps), 'heap_3');
   }),
   law('of many heaps with one parent in one thread exactly one is added, across two handles', async (heaps, make) => {
     const first = await make();
@@ -151,9 +151,9 @@ const orderLaws: readonly HeapLaw[] = [
       );
       const winner = results.indexOf('added');
       strictEqual(results.filter((result) => result === 'added').length, 1);
-      strictEqual(await newestOf(second.heaps), `heap_${round}_${winner}`);
+      strictEqual(await newestHeap(second.heaps), `heap_${round}_${winner}`);
     }
-    strictEqual(await newestOf(heaps), undefined);
+    strictEqual(await newestHeap(heaps), undefined);
   }),
   law('of many first heaps of one thread exactly one is added', async (_, make) => {
     const first = await make();
@@ -169,36 +169,36 @@ const orderLaws: readonly HeapLaw[] = [
     await heaps.add(draft('heap_1'));
     for (const id of ['heap_2', 'heap_3'])
       strictEqual(await heaps.add(draft(id, { parentId: 'heap_1', isDelta: true })), 'added');
-    deepStrictEqual(await idsOf(heaps, 'heap_2'), ['heap_1', 'heap_2']);
-    deepStrictEqual(await idsOf(heaps, 'heap_3'), ['heap_1', 'heap_3']);
+    deepStrictEqual(await heapIds(heaps, 'heap_2'), ['heap_1', 'heap_2']);
+    deepStrictEqual(await heapIds(heaps, 'heap_3'), ['heap_1', 'heap_3']);
   }),
   law('another thread may branch from any heap, and both threads continue', async (heaps) => {
     await addChain(heaps, ['heap_1', 'heap_2']);
     const branch = draft('heap_b', { threadId: 'thr_2', parentId: 'heap_1', isDelta: true });
     strictEqual(await heaps.add(branch), 'added');
     strictEqual(await heaps.add(draft('heap_3', { threadId: 'thr_1', parentId: 'heap_2', isDelta: true })), 'added');
-    deepStrictEqual(await idsOf(heaps, 'heap_b'), ['heap_1', 'heap_b']);
-    deepStrictEqual([await newestOf(heaps), await newestOf(heaps, 'thr_2')], ['heap_3', 'heap_b']);
+    deepStrictEqual(await heapIds(heaps, 'heap_b'), ['heap_1', 'heap_b']);
+    deepStrictEqual([await newestHeap(heaps), await newestHeap(heaps, 'thr_2')], ['heap_3', 'heap_b']);
   }),
   law('a heap with an unknown parent is refused', async (heaps) => {
     await refuses(() => heaps.add(draft('heap_1', { parentId: 'heap_0' })), NotFoundError);
     await refuses(() => heaps.add(draft('heap_1', { parentId: 'heap_0', threadId: 'thr_1' })), NotFoundError);
-    deepStrictEqual(await idsOf(heaps, 'heap_1'), []);
-    strictEqual(await newestOf(heaps), undefined);
+    deepStrictEqual(await heapIds(heaps, 'heap_1'), []);
+    strictEqual(await newestHeap(heaps), undefined);
   }),
   law('a read starts at the last whole state', async (heaps) => {
     await addChain(heaps, ['heap_1', 'heap_2']);
     await heaps.add(draft('heap_3', { threadId: 'thr_1', parentId: 'heap_2' }));
     await heaps.add(draft('heap_4', { threadId: 'thr_1', parentId: 'heap_3', isDelta: true }));
-    deepStrictEqual(await idsOf(heaps, 'heap_4'), ['heap_3', 'heap_4']);
+    deepStrictEqual(await heapIds(heaps, 'heap_4'), ['heap_3', 'heap_4']);
   }),
 ];
 
 const ownerLaws: readonly HeapLaw[] = [
   law('a heap of another principal is neither read nor used as a parent', async (heaps) => {
     await heaps.add(draft('heap_1', { threadId: 'thr_1' }));
-    deepStrictEqual(await idsOf(heaps, 'heap_1', 'bob'), []);
-    strictEqual(await newestOf(heaps, 'thr_1', 'bob'), undefined);
+    deepStrictEqual(await heapIds(heaps, 'heap_1', 'bob'), []);
+    strictEqual(await newestHeap(heaps, 'thr_1', 'bob'), undefined);
     const theirs = draft('heap_2', { principal: 'bob', parentId: 'heap_1', isDelta: true });
     await refuses(() => heaps.add(theirs), NotFoundError);
   }),
@@ -214,8 +214,8 @@ const ownerLaws: readonly HeapLaw[] = [
       strictEqual((await heaps.newest(principal, 'thr_1'))?.principal, principal);
     }
     await heaps.deleteThread('thr_1', { principal: principals[1] });
-    deepStrictEqual(await idsOf(heaps, 'heap_1', principals[1]), []);
-    deepStrictEqual(await idsOf(heaps, 'heap_1', principals[2]), ['heap_1']);
+    deepStrictEqual(await heapIds(heaps, 'heap_1', principals[1]), []);
+    deepStrictEqual(await heapIds(heaps, 'heap_1', principals[2]), ['heap_1']);
   }),
 ];
 
@@ -225,11 +225,11 @@ const limitLaws: readonly HeapLaw[] = [
     const sized = (id: string, bytes: number, change: Partial<HeapDraft> = {}) =>
       heaps.add(draft(id, { head: '', threadId: 'thr_1', state: new Uint8Array(bytes), ...change }));
     await refuses(() => sized('heap_1', 101), StorageLimitError);
-    strictEqual(await newestOf(heaps), undefined);
+    strictEqual(await newestHeap(heaps), undefined);
     await sized('heap_1', 100);
     await refuses(() => sized('heap_2', 51, { parentId: 'heap_1' }), StorageLimitError);
     await refuses(() => sized('heap_2', 49, { parentId: 'heap_1', head: 'é1' }), StorageLimitError);
-    strictEqual(await newestOf(heaps), 'heap_1');
+    strictEqual(await newestHeap(heaps), 'heap_1');
     strictEqual(await sized('heap_2', 50, { parentId: 'heap_1' }), 'added');
     strictEqual(await sized('heap_1', 100, { principal: 'bob' }), 'added');
     await heaps.deleteThread('thr_1', { principal: 'ada' });
@@ -244,47 +244,47 @@ const deletionLaws: readonly HeapLaw[] = [
     await heaps.add(draft('heap_f'));
     await heaps.deleteThread('thr_1');
     await heaps.deleteThread('thr_1');
-    for (const id of ['heap_1', 'heap_2']) deepStrictEqual(await idsOf(heaps, id), []);
-    strictEqual(await newestOf(heaps), undefined);
-    deepStrictEqual([await newestOf(heaps, 'thr_2'), await idsOf(heaps, 'heap_f')], ['heap_o', ['heap_f']]);
+    for (const id of ['heap_1', 'heap_2']) deepStrictEqual(await heapIds(heaps, id), []);
+    strictEqual(await newestHeap(heaps), undefined);
+    deepStrictEqual([await newestHeap(heaps, 'thr_2'), await heapIds(heaps, 'heap_f')], ['heap_o', ['heap_f']]);
     strictEqual(await heaps.add(draft('heap_n', { threadId: 'thr_1' })), 'added');
   }),
   law('a branch stays readable after its original is deleted, and the rest of the original is gone', async (heaps) => {
     await addChain(heaps, ['heap_1', 'heap_2', 'heap_3']);
     await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_2', isDelta: true }));
     await heaps.deleteThread('thr_1');
-    deepStrictEqual(await idsOf(heaps, 'heap_b'), ['heap_1', 'heap_2', 'heap_b']);
-    deepStrictEqual(await idsOf(heaps, 'heap_3'), []);
-    strictEqual(await newestOf(heaps), undefined);
+    deepStrictEqual(await heapIds(heaps, 'heap_b'), ['heap_1', 'heap_2', 'heap_b']);
+    deepStrictEqual(await heapIds(heaps, 'heap_3'), []);
+    strictEqual(await newestHeap(heaps), undefined);
     strictEqual((await heaps.read('ada', 'heap_2')).at(-1)?.threadId, undefined);
     await heaps.deleteThread('thr_2');
     await heaps.collect({ before: Number.MAX_SAFE_INTEGER });
-    for (const id of ['heap_1', 'heap_2', 'heap_b']) deepStrictEqual(await idsOf(heaps, id), []);
+    for (const id of ['heap_1', 'heap_2', 'heap_b']) deepStrictEqual(await heapIds(heaps, id), []);
   }),
   law('a branch keeps the heaps that it inherited after its original is deleted, in their order', async (heaps) => {
     await addChain(heaps, ['heap_1', 'heap_2', 'heap_3']);
     await heaps.add(draft('heap_w', { threadId: 'thr_1', parentId: 'heap_3' }));
     const inheritance = { principal: 'ada', from: 'thr_1', to: 'thr_2', heapIds: ['heap_2', 'heap_w', 'heap_x'] };
     await heaps.inherit({ ...inheritance, principal: 'bob' });
-    strictEqual(await newestOf(heaps), 'heap_w');
+    strictEqual(await newestHeap(heaps), 'heap_w');
     await heaps.inherit(inheritance);
     await heaps.inherit(inheritance);
-    deepStrictEqual([await newestOf(heaps), await newestOf(heaps, 'thr_2')], ['heap_3', 'heap_w']);
+    deepStrictEqual([await newestHeap(heaps), await newestHeap(heaps, 'thr_2')], ['heap_3', 'heap_w']);
     await heaps.deleteThread('thr_1');
     await heaps.collect({ before: Number.MAX_SAFE_INTEGER });
-    deepStrictEqual(await idsOf(heaps, 'heap_2'), ['heap_1', 'heap_2']);
-    deepStrictEqual([await idsOf(heaps, 'heap_3'), await idsOf(heaps, 'heap_w')], [[], ['heap_w']]);
+    deepStrictEqual(await heapIds(heaps, 'heap_2'), ['heap_1', 'heap_2']);
+    deepStrictEqual([await heapIds(heaps, 'heap_3'), await heapIds(heaps, 'heap_w')], [[], ['heap_w']]);
     strictEqual(await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_2' })), 'overtaken');
     strictEqual(await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_w', isDelta: true })), 'added');
     await heaps.deleteThread('thr_2');
-    for (const id of ['heap_2', 'heap_w', 'heap_b']) deepStrictEqual(await idsOf(heaps, id), []);
+    for (const id of ['heap_2', 'heap_w', 'heap_b']) deepStrictEqual(await heapIds(heaps, id), []);
   }),
   law('an inherited heap is older than the own heaps of its branch', async (heaps) => {
     await addChain(heaps, ['heap_1', 'heap_2']);
     await heaps.add(draft('heap_b', { threadId: 'thr_2', parentId: 'heap_1', isDelta: true }));
     await heaps.inherit({ principal: 'ada', from: 'thr_1', to: 'thr_2', heapIds: ['heap_1'] });
     await heaps.deleteThread('thr_1');
-    deepStrictEqual([await newestOf(heaps, 'thr_2'), await idsOf(heaps, 'heap_2')], ['heap_b', []]);
+    deepStrictEqual([await newestHeap(heaps, 'thr_2'), await heapIds(heaps, 'heap_2')], ['heap_b', []]);
     strictEqual((await heaps.read('ada', 'heap_1')).at(-1)?.threadId, 'thr_2');
     strictEqual(await heaps.add(draft('heap_c', { threadId: 'thr_2', parentId: 'heap_b', isDelta: true })), 'added');
   }),
@@ -309,11 +309,11 @@ const collectionLaws: readonly HeapLaw[] = [
     strictEqual(await heaps.collect({ threadId: 'thr_1', named: ['heap_2'], before: clock.nowMs }), 0);
     strictEqual(await heaps.collect({ threadId: 'thr_1', principal: 'bob', before }), 0);
     strictEqual(await heaps.collect({ threadId: 'thr_1', principal: 'ada', named: ['heap_2'], before }), 1);
-    deepStrictEqual(await idsOf(heaps, 'heap_3'), []);
-    deepStrictEqual(await idsOf(heaps, 'heap_2'), ['heap_1', 'heap_2']);
-    deepStrictEqual(await idsOf(heaps, 'heap_5'), ['heap_4', 'heap_5']);
+    deepStrictEqual(await heapIds(heaps, 'heap_3'), []);
+    deepStrictEqual(await heapIds(heaps, 'heap_2'), ['heap_1', 'heap_2']);
+    deepStrictEqual(await heapIds(heaps, 'heap_5'), ['heap_4', 'heap_5']);
     strictEqual(await heaps.collect({ threadId: 'thr_1', before }), 2);
-    strictEqual(await newestOf(heaps), 'heap_5');
+    strictEqual(await newestHeap(heaps), 'heap_5');
     strictEqual(await heaps.add(draft('heap_6', { threadId: 'thr_1', parentId: 'heap_5', isDelta: true })), 'added');
   }),
   law('a collection without a thread deletes old heaps of no thread', async (_, make) => {
@@ -325,8 +325,8 @@ const collectionLaws: readonly HeapLaw[] = [
     clock.nowMs += 10;
     await heaps.add(draft('heap_new', { parentId: 'heap_base', isDelta: true }));
     strictEqual(await heaps.collect({ before: clock.nowMs }), 1);
-    deepStrictEqual(await idsOf(heaps, 'heap_old'), []);
-    deepStrictEqual(await idsOf(heaps, 'heap_new'), ['heap_base', 'heap_new']);
-    strictEqual(await newestOf(heaps), 'heap_1');
+    deepStrictEqual(await heapIds(heaps, 'heap_old'), []);
+    deepStrictEqual(await heapIds(heaps, 'heap_new'), ['heap_base', 'heap_new']);
+    strictEqual(await newestHeap(heaps), 'heap_1');
   }),
 ];

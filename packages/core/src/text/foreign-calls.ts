@@ -168,7 +168,7 @@ class Reader {
     const named = this.#match(NAMED);
     if (named === undefined) return false;
     const value = this.#json(named.index + named[0].length);
-    const args = value === undefined ? undefined : recordOf(value.value);
+    const args = value === undefined ? undefined : plainMembers(value.value);
     if (value === undefined || args === undefined) return false;
     ACTION_END.lastIndex = value.end;
     return this.#add(named[1] ?? '', args, value.end + (ACTION_END.exec(this.#text)?.[0].length ?? 0));
@@ -185,7 +185,7 @@ class Reader {
   #readWithJson(pattern: RegExp): boolean {
     const opening = this.#match(pattern);
     const value = opening && this.#json(opening.index + opening[0].length);
-    const args = value && recordOf(value.value);
+    const args = value && plainMembers(value.value);
     return opening !== undefined && value !== undefined && args !== undefined
       ? this.#add(opening[1] ?? '', args, value.end)
       : false;
@@ -305,7 +305,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function recordOf(value: unknown): Record<string, unknown> | undefined {
+function plainMembers(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;
@@ -314,7 +314,7 @@ function recordOf(value: unknown): Record<string, unknown> | undefined {
 /** The arguments: an object, or JSON text of an object. Absent arguments are none. */
 function jsonArguments(value: unknown): Record<string, unknown> | undefined {
   if (value === undefined || value === '') return {};
-  return recordOf(typeof value === 'string' ? parsedJson(value) : value);
+  return plainMembers(typeof value === 'string' ? parsedJson(value) : value);
 }
 
 /** The tool that takes scripts. Its argument `code` is a script. */
@@ -331,7 +331,7 @@ function jsonCalls(value: unknown): readonly ForeignCall[] | undefined {
     const calls = value.map(jsonCalls);
     return calls.length === 0 || calls.includes(undefined) ? undefined : calls.flatMap((each) => each ?? []);
   }
-  const record = recordOf(value);
+  const record = plainMembers(value);
   if (record === undefined) return undefined;
   const members = Object.keys(record).filter((key) => !OTHERS.has(key));
   const [first = '', second] = members;

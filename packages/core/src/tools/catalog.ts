@@ -6,7 +6,7 @@ import { knownKeys } from '../schema/object-keys.js';
 import type { ObservedShapes } from '../schema/observed-shapes.js';
 import { schemaTree } from '../schema/read-schema.js';
 import { identifierName, writtenNames } from '../text/identifier-name.js';
-import { queryWords, synonymsOf, wordsOf } from './search-words.js';
+import { queryWords, wordSynonyms, searchWords } from './search-words.js';
 
 /** A tool, as a search of the catalog shows it. */
 export interface ToolSummary {
@@ -135,7 +135,7 @@ class TokenCatalog {
     }
     const weights = new Map<string, number>();
     const weigh = (text: string, weight: number): void => {
-      for (const word of wordsOf(text)) weights.set(word, Math.max(weights.get(word) ?? 0, weight));
+      for (const word of searchWords(text)) weights.set(word, Math.max(weights.get(word) ?? 0, weight));
     };
     weigh(tool.name, NAME_WEIGHT);
     for (const parameter of knownKeys(schemaTree(tool.inputSchema).root)) weigh(parameter, PARAMETER_WEIGHT);
@@ -180,7 +180,7 @@ class TokenCatalog {
 
   *#matches(token: string): Iterable<[string, number]> {
     if (this.#postings.has(token)) yield [token, 1];
-    for (const synonym of synonymsOf(token)) if (this.#postings.has(synonym)) yield [synonym, SYNONYM_SHARE];
+    for (const synonym of wordSynonyms(token)) if (this.#postings.has(synonym)) yield [synonym, SYNONYM_SHARE];
     if (token.length < MIN_PREFIX) return;
     const start = firstAtLeast(this.#sortedTokens, token);
     for (let index = start; index < start + MAX_PREFIX_TOKENS; index++) {

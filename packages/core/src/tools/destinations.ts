@@ -26,13 +26,13 @@ const DESTINATIONS: ReadonlySet<string> = new Set(
 export function guardDestinations(tools: readonly Tool[]): Tool[] {
   return tools.map((tool) => {
     if (tool.flow !== undefined || tool.effect === 'read') return tool;
-    const trusted = Object.keys(propertiesOf(tool.inputSchema)).filter((name) =>
+    const trusted = Object.keys(schemaProperties(tool.inputSchema)).filter((name) =>
       DESTINATIONS.has(name.replaceAll(/[_-]/gu, '').toLowerCase()),
     );
     return trusted.length === 0 ? tool : Object.freeze({ ...tool, flow: Object.freeze({ trusted }) });
   });
 }
 
-function propertiesOf({ properties }: JsonObject): object {
+function schemaProperties({ properties }: JsonObject): object {
   return typeof properties === 'object' && properties !== null ? properties : {};
 }

@@ -105,7 +105,7 @@ salary wage income
 `;
 
 /** Returns the stems of the words of a text, in order. */
-export function wordsOf(text: string): string[] {
+export function searchWords(text: string): string[] {
   return nameTokens(text).map(stem);
 }
 
@@ -117,7 +117,7 @@ export function queryWords(query: string): string[] {
 }
 
 /** Returns the stems that stand for the same as this stem. */
-export function synonymsOf(word: string): ReadonlySet<string> {
+export function wordSynonyms(word: string): ReadonlySet<string> {
   return SYNONYMS_OF.get(word) ?? NONE;
 }
 

@@ -8,10 +8,10 @@ import { encodeResponses } from '#core/providers/openai-responses/encode.js';
 import { createProvider } from '#core/providers/index.js';
 import { createPrompt } from '#core/providers/prompt.js';
 import type { EventPayload, ModelRequest } from '#core/protocol/index.js';
-import { factsOf } from '#core/protocol/known-models.js';
+import { modelFacts } from '#core/protocol/known-models.js';
 
-const haiku = factsOf('claude-haiku-5-5').prices!;
-const sol = factsOf('gpt-6.2-sol').prices!;
+const haiku = modelFacts('claude-haiku-5-5').prices!;
+const sol = modelFacts('gpt-6.2-sol').prices!;
 const MILLION = 1_000_000;
 
 test('a request costs the prices of its length as a whole', () => {

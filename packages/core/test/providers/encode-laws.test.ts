@@ -5,7 +5,7 @@ import { encodeMessages } from '#core/providers/anthropic-messages/encode.js';
 import { encodeChat } from '#core/providers/openai-chat/encode.js';
 import { encodeResponses } from '#core/providers/openai-responses/encode.js';
 import { createPrompt, type Prompt } from '#core/providers/prompt.js';
-import { Judge } from '#core/providers/scripted/judge.js';
+import { RequestJudge } from '#core/providers/scripted/judge.js';
 import { readChat } from '#core/providers/scripted/read-chat.js';
 import { readMessages } from '#core/providers/scripted/read-messages.js';
 import { readResponses } from '#core/providers/scripted/read-responses.js';
@@ -45,7 +45,7 @@ describe.each(APIS)('%s', (api) => {
   test('the request of any conversation follows the rules of the format', async () => {
     await fc.assert(
       fc.asyncProperty(rounds, async (drawn) => {
-        const judge = new Judge();
+        const judge = new RequestJudge();
         for (const conversation of requestsOf(drawn)) {
           judge.judge(READ[api](await bodyOf(api, { conversation })));
         }

@@ -7,7 +7,7 @@ import { mergedBody } from '#core/providers/merged-body.js';
 import { createProvider } from '#core/providers/index.js';
 import { createPrompt } from '#core/providers/prompt.js';
 import type { ModelRequest } from '#core/protocol/index.js';
-import { factsOf } from '#core/protocol/known-models.js';
+import { modelFacts } from '#core/protocol/known-models.js';
 import { MODEL_FAMILIES } from '#core/protocol/model-families.js';
 import { GET_WEATHER, payloadsOf, user } from './asking.js';
 
@@ -28,8 +28,8 @@ describe('the built-in agents', () => {
     const [local, ...hosted] = defaultAgents().toReversed();
     expect(local).toMatchObject({ slug: 'ollama' });
     for (const { provider } of hosted)
-      expect(factsOf(provider!.model)).toEqual({
-        ...factsOf(provider!.model),
+      expect(modelFacts(provider!.model)).toEqual({
+        ...modelFacts(provider!.model),
         shutdown: undefined,
         contextWindow: expect.any(Number) as unknown,
         prices: expect.objectContaining({ cacheRead: expect.any(Number) as unknown }) as unknown,
@@ -66,7 +66,7 @@ describe('the facts about models', () => {
   test('a model is in one family', () => {
     const named = MODEL_FAMILIES.flatMap(({ models }) => models);
     expect(named).toEqual([...new Set(named)]);
-    for (const name of named) expect(factsOf(name), name).not.toEqual({});
+    for (const name of named) expect(modelFacts(name), name).not.toEqual({});
   });
 
   test.each([
@@ -81,13 +81,13 @@ describe('the facts about models', () => {
     ['gpt-4.1', 'ft:gpt-4.1-2025-04-14:company::id'],
     ['gpt-6.1-terra', 'openai.gpt-6.1-terra'],
   ])('%s is known as %s', (name, spelling) => {
-    expect(factsOf(spelling)).toBe(factsOf(name));
+    expect(modelFacts(spelling)).toBe(modelFacts(name));
   });
 
   test.each(['claude-opus-5-6', 'gpt-7', 'gpt-5-turbo', 'qwen3-coder:30b', 'my.claude-opus-5', ''])(
     'nothing is known of %j',
     (name) => {
-      expect(factsOf(name)).toEqual({});
+      expect(modelFacts(name)).toEqual({});
     },
   );
 });
@@ -172,7 +172,7 @@ describe('OpenAI', () => {
     '%s gets no temperature',
     async (model) => {
       expect(await responses(model, { temperature: 0 })).not.toHaveProperty('temperature');
-      const isOptional = factsOf(model).efforts?.includes('none') === true;
+      const isOptional = modelFacts(model).efforts?.includes('none') === true;
       const unreasoned = await responses(model, { temperature: 0, reasoningEffort: 'none' });
       expect('temperature' in unreasoned).toBe(isOptional);
       const chat = encodeChat(await createPrompt('openai-chat', model, { conversation, temperature: 0 }));

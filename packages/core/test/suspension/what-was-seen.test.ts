@@ -7,7 +7,7 @@ import { decideAll, KEY, open, suspended, tapeOnly, tools, valueOf, type Effects
 
 const SOURCE = `return await tools.deliver({ to: 'bob' })`;
 
-interface Delivery {
+interface TapeDelivery {
   readonly effects: Effects;
   readonly effect?: ToolEffect;
   readonly preview?: () => string;
@@ -16,7 +16,7 @@ interface Delivery {
   readonly output?: string;
 }
 
-function deliver({ effects, effect = 'write', preview, texts, source, output = 'delivered' }: Delivery) {
+function deliver({ effects, effect = 'write', preview, texts, source, output = 'delivered' }: TapeDelivery) {
   return defineTool({
     name: 'deliver',
     description: 'Delivers a parcel',
@@ -36,7 +36,7 @@ function deliver({ effects, effect = 'write', preview, texts, source, output = '
 const changedIn = ([request]: readonly ApprovalRequest[]) => request?.changed?.map(({ what }) => what);
 
 describe('an approval of a suspended call', () => {
-  it.each<[string, Omit<Delivery, 'effects'>, string[]]>([
+  it.each<[string, Omit<TapeDelivery, 'effects'>, string[]]>([
     ['another effect', { effect: 'external' }, ['the text shown', 'the effect']],
     ['another preview', { preview: () => 'launch' }, ['the text shown']],
     ['another source', { source: 'server 2' }, ['the source of the tool']],

@@ -1,6 +1,6 @@
 import type { AgentInput } from '#core/agent/index.js';
 import type { ProviderApi } from '#core/providers/index.js';
-import { factsOf } from '#core/protocol/known-models.js';
+import { modelFacts } from '#core/protocol/known-models.js';
 import { MODEL_FAMILIES, type ModelFamily } from '#core/protocol/model-families.js';
 
 export interface Family {
@@ -26,6 +26,6 @@ export const FAMILIES: readonly Family[] = [
 
 /** The agent as the model can serve it: without tools, scripts arrive in text. */
 export function agentFor({ api, model }: Family, agent: Partial<AgentInput>): Partial<AgentInput> {
-  const hasTools = api !== 'openai-chat' || factsOf(model).chatTools !== 'never';
+  const hasTools = api !== 'openai-chat' || modelFacts(model).chatTools !== 'never';
   return hasTools ? { functions: ['add'], ...agent } : { ...agent, carrier: 'text' };
 }

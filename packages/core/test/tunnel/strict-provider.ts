@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { createProvider, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
-import { factsOf, isClaude } from '#core/protocol/known-models.js';
+import { modelFacts, isClaude } from '#core/protocol/known-models.js';
 import type { ModelProvider } from '#core/protocol/index.js';
 import { SealedBlocks, TunnelService } from './tunnel-service.js';
 
@@ -21,7 +21,7 @@ const MODELS = names.split(',').filter((name) => name !== '');
 /** The model that the suite uses in a format. In Chat, it must accept tools. */
 function tunnelModel(api: ProviderApi): string | undefined {
   const model = MODELS.find((name) => isClaude(name) === (api === 'anthropic-messages'));
-  return model !== undefined && (api !== 'openai-chat' || factsOf(model).chatTools !== 'never') ? model : undefined;
+  return model !== undefined && (api !== 'openai-chat' || modelFacts(model).chatTools !== 'never') ? model : undefined;
 }
 
 /** A provider of an unknown model; in the wind tunnel, of the model of a family. */

@@ -17,11 +17,11 @@ interface Bridge {
 let texts: object = {};
 
 function answer(question: string): string {
-  if (!startsWith(question, 'tools.')) return textOf(member(texts, question));
+  if (!startsWith(question, 'tools.')) return messageText(member(texts, question));
   const names = split(slice(question, 6), '.');
-  let branch: unknown = parse(textOf(member(texts, 'tools')));
+  let branch: unknown = parse(messageText(member(texts, 'tools')));
   for (let index = 0; index < names.length; index++) branch = member(branch, names[index]!);
-  return typeof branch === 'object' && branch !== null ? '.' : textOf(branch);
+  return typeof branch === 'object' && branch !== null ? '.' : messageText(branch);
 }
 
 function member(target: unknown, name: string): unknown {
@@ -29,7 +29,7 @@ function member(target: unknown, name: string): unknown {
   return getOwnPropertyDescriptor(target, name)?.value as unknown;
 }
 
-function textOf(value: unknown): string {
+function messageText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -19,7 +19,7 @@ import type { OfferedRules } from './suggested-rule.js';
 import type { TaskServer } from './task-server.js';
 import {
   mayAskUser,
-  clientCapabilities,
+  declaredCapabilities,
   decisionForm,
   userDecisions,
   type SuspendedOutcome,
@@ -127,7 +127,7 @@ class ScriptTasks {
   }
 
   #hasExtension(ctx: ServerContext): boolean {
-    return TASKS_EXTENSION in (clientCapabilities(this.#server, ctx)?.extensions ?? {});
+    return TASKS_EXTENSION in (declaredCapabilities(this.#server, ctx)?.extensions ?? {});
   }
 
   /** The answer to a call whose script runs on. Other results stay as they are. */
@@ -135,7 +135,7 @@ class ScriptTasks {
     const data = result['structuredContent'];
     if (!isRecord(data) || typeof data['scriptId'] !== 'string') return result;
     if (kind === 'extension' && data['status'] !== 'running') return result;
-    const task = taskOf(this.#services, data['scriptId'], 'working', kind);
+    const task = scriptTask(this.#services, data['scriptId'], 'working', kind);
     return kind === 'core' ? { task } : { ...task, resultType: 'task' };
   }
 
@@ -152,8 +152,8 @@ class ScriptTasks {
     const outcome = await this.#look(scriptId, ctx);
     const status = this.#statusOf(outcome, ctx);
     const kind = isExtension(ctx) ? 'extension' : 'core';
-    const task = taskOf(this.#services, scriptId, status, kind);
-    if (status === 'cancelled') return { ...task, statusMessage: callsOf(outcome) };
+    const task = scriptTask(this.#services, scriptId, status, kind);
+    if (status === 'cancelled') return { ...task, statusMessage: shownCalls(outcome) };
     if (kind === 'core') return task;
     if (status === 'completed') return { ...task, result: await this.#ending(outcome, ctx) };
     return status === 'input_required'
@@ -260,7 +260,7 @@ function taskStatus(outcome: Outcome, mayAsk: (approvalId: string) => boolean) {
 }
 
 /** The report of a task, without its result. */
-function taskOf({ past }: GatewayServices, taskId: string, status: ReturnType<typeof taskStatus>, kind: TaskKind) {
+function scriptTask({ past }: GatewayServices, taskId: string, status: ReturnType<typeof taskStatus>, kind: TaskKind) {
   const task = past.task(taskId);
   if (task.status !== status) Object.assign(task, { status, changedAt: new Date(), changedAtMs: performance.now() });
   const times = { createdAt: task.createdAt.toISOString(), lastUpdatedAt: task.changedAt.toISOString() };
@@ -268,7 +268,7 @@ function taskOf({ past }: GatewayServices, taskId: string, status: ReturnType<ty
   return { taskId, status, ...times, ...limits };
 }
 
-function callsOf({ operations }: Outcome): string {
+function shownCalls({ operations }: Outcome): string {
   const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
   return `The script was cancelled. Its calls: ${calls === '' ? 'none' : calls}.`;
 }

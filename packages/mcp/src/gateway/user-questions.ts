@@ -15,7 +15,7 @@ import type { OfferedRules, SuggestedRule } from './suggested-rule.js';
 export type SuspendedOutcome = Extract<Outcome, { status: 'suspended' }>;
 
 /** The capabilities of the client. In the newest protocol, each request states them. */
-export function clientCapabilities(server: McpServer, { mcpReq }: ServerContext): ClientCapabilities | undefined {
+export function declaredCapabilities(server: McpServer, { mcpReq }: ServerContext): ClientCapabilities | undefined {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   return declared ?? server.server.getClientCapabilities();
@@ -29,7 +29,7 @@ export function mayAskUser({ mayDecide }: Pick<GatewayCaller, 'mayDecide'>, serv
 
 /** Whether the client can show a form to its user. */
 function canAskUser(server: McpServer, ctx: ServerContext): boolean {
-  const elicitation = clientCapabilities(server, ctx)?.elicitation;
+  const elicitation = declaredCapabilities(server, ctx)?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 

@@ -97,7 +97,7 @@ function upgraded(content: Readonly<Record<string, unknown>>): Readonly<Record<s
     const { paths, ...rest } = content;
     const base = upgradedPart({ ...rest, ...numbersAsTexts(content), paths: {} }) ?? rest;
     const items = Object.entries(isRecord(paths) ? paths : {}).map(([path, item]): [string, unknown] => {
-      const part = upgradedPart({ ...versionOf(content), info: {}, paths: { [path]: item } });
+      const part = upgradedPart({ ...namedVersion(content), info: {}, paths: { [path]: item } });
       return [path, isRecord(part?.['paths']) ? part['paths'][path] : undefined];
     });
     return { ...base, paths: Object.fromEntries(items) };
@@ -112,7 +112,7 @@ function upgradedPart(part: Record<string, unknown>): Record<string, unknown> | 
   }
 }
 
-function versionOf({ openapi, swagger, consumes, produces }: Readonly<Record<string, unknown>>) {
+function namedVersion({ openapi, swagger, consumes, produces }: Readonly<Record<string, unknown>>) {
   return { openapi, swagger, consumes, produces, ...numbersAsTexts({ openapi, swagger }) };
 }
 

@@ -28,7 +28,7 @@ const FileSchema = z.strictObject({ version: z.literal(1), listed: ListedSchema.
 
 /** Keeps the tools of each server in a JSON file of the folder that only its owner can read and write (0600). */
 export function fileCatalogue(folder: string): CatalogueStore {
-  const fileOf = (server: ServerToStart) => {
+  const catalogueFile = (server: ServerToStart) => {
     const key = hash([server.name, serverFingerprint(server)]);
     return new PrivateJsonFile(join(folder, `${key}.json`), {
       schema: FileSchema,
@@ -38,11 +38,11 @@ export function fileCatalogue(folder: string): CatalogueStore {
   };
   return {
     read: async (server) => {
-      const { listed } = await fileOf(server).read();
+      const { listed } = await catalogueFile(server).read();
       return listed && { ...listed, incomplete: listed.incomplete };
     },
     async write(server, listed) {
-      const file = fileOf(server);
+      const file = catalogueFile(server);
       const content = FileSchema.parse({ version: 1, listed: JSON.parse(JSON.stringify(listed)) });
       const known = await file.read().catch(() => undefined);
       if (!isDeepStrictEqual(known, content)) await file.update(() => content);

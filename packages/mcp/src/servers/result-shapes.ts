@@ -27,16 +27,16 @@ const FileSchema = z.strictObject({ version: z.literal(1), shapes: z.record(z.st
 
 /** Keeps the shapes of each server in a JSON file of the folder that only its owner can read and write (0600). */
 export function fileShapes(folder: string): ShapeStore {
-  const fileOf = (server: ServerToStart) =>
+  const shapesFile = (server: ServerToStart) =>
     new PrivateJsonFile(join(folder, `${hash([server.name, serverFingerprint(server)])}.json`), {
       schema: FileSchema,
       empty: { version: 1, shapes: {} },
       advice: 'Delete it. The shapes of results are learned again.',
     });
   return {
-    read: async (server) => (await fileOf(server).read()).shapes,
+    read: async (server) => (await shapesFile(server).read()).shapes,
     merge: (server, shapes) =>
-      fileOf(server).update((content) => ({ version: 1, shapes: mergedShapes(content.shapes, shapes) })),
+      shapesFile(server).update((content) => ({ version: 1, shapes: mergedShapes(content.shapes, shapes) })),
   };
 }
 
@@ -86,11 +86,11 @@ export class ServerShapes {
     const version = toolFingerprint(definition);
     const known = this.#ofTools.get(version);
     if (known !== undefined) return known;
-    const idOf = (principal: string | undefined) => hash([version, principal ?? null]);
+    const shapeId = (principal: string | undefined) => hash([version, principal ?? null]);
     const shapes: ResultShapes = {
-      read: (principal) => this.#shapes.get(idOf(principal)),
+      read: (principal) => this.#shapes.get(shapeId(principal)),
       write: (principal, shape) => {
-        const id = idOf(principal);
+        const id = shapeId(principal);
         this.#shapes.set(id, mergeKeptShapes(this.#shapes.get(id), shape));
         this.#unstored.add(id);
         this.#storing = this.#storing.then(() => this.#store());

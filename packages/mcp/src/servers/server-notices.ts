@@ -38,15 +38,15 @@ function untrustedNotice(
 ): string | undefined {
   if (untrusted.length === 0) return undefined;
   const way = howToTrust === undefined ? '' : ` (${howToTrust(name)})`;
-  return `${toolsOf(untrusted.length, name)} cannot be called until the user trusts them${way}: ${shownNames(untrusted)}.`;
+  return `${countedTools(untrusted.length, name)} cannot be called until the user trusts them${way}: ${shownNames(untrusted)}.`;
 }
 
 function skippedNotice({ name, skipped }: McpServerStatus): string | undefined {
   if (skipped.length === 0) return undefined;
-  return `${toolsOf(skipped.length, name)} could not be read, so scripts cannot call them: ${shownNames(skipped)}.`;
+  return `${countedTools(skipped.length, name)} could not be read, so scripts cannot call them: ${shownNames(skipped)}.`;
 }
 
-const toolsOf = (count: number, server: string) =>
+const countedTools = (count: number, server: string) =>
   `${count} tool${count === 1 ? '' : 's'} of the MCP server "${server}"`;
 
 function shownNames(tools: readonly { readonly name: string }[]): string {

@@ -40,7 +40,7 @@ export function readResult(
 ): CallValue {
   const parts = readParts(result, images);
   if (parts.isError) throw failure(name, readParts(result, images, MAX_ERROR_INLINE_LENGTH));
-  const value = plainData(valueOf(parts));
+  const value = plainData(resultValue(parts));
   if (outputProblem === undefined) return { value, warning: undefined };
   const { structuredContent: data = value, texts } = parts;
   const problem = outputProblem(data);
@@ -100,7 +100,7 @@ function metaMember(meta: unknown): { _meta?: unknown } {
   return own.length === 0 ? {} : { _meta: Object.fromEntries(own) };
 }
 
-function valueOf({ structuredContent: data, blocks, texts, isText, more }: ResultParts): unknown {
+function resultValue({ structuredContent: data, blocks, texts, isText, more }: ResultParts): unknown {
   if (isText) return textValue(texts);
   const content = blocks.map(({ part }) => part);
   const text = texts.join('\n');
@@ -170,7 +170,7 @@ function plainData(value: unknown): unknown {
 function failure(name: string, parts: ResultParts): ToolCallError {
   const { texts, structuredContent: data, more } = parts;
   const isEmpty = parts.blocks.length === 0 && data === undefined && Object.keys(more).length === 0;
-  const value = isEmpty ? undefined : plainData(valueOf(parts));
+  const value = isEmpty ? undefined : plainData(resultValue(parts));
   const said = texts.filter((text) => text !== '');
   if (data !== undefined && !said.some((text) => isContained(text, data, new Set()))) said.push(JSON.stringify(data));
   if (said.length === 0 && !isEmpty) said.push(JSON.stringify(value, shortened));

@@ -69,11 +69,11 @@ function widenedMap(value: unknown, isOpen: boolean): unknown {
   return parts.every(([name, part]) => part === value[name]) ? value : Object.fromEntries(parts);
 }
 
-const typesOf = ({ type }: Schema): unknown[] => [type].flat();
+const schemaTypes = ({ type }: Schema): unknown[] => [type].flat();
 
 function isLongInteger(schema: Schema): boolean {
   const { enum: values, const: value, maximum, exclusiveMaximum, format } = schema;
-  const types = typesOf(schema);
+  const types = schemaTypes(schema);
   return (
     types.includes('integer') &&
     !types.includes('string') &&
@@ -113,7 +113,7 @@ function branchesFor(schema: Schema, value: object, root: object): unknown[] {
   const all = branches(schema, 'allOf');
   const kind = Array.isArray(value) ? 'array' : 'object';
   const alternatives = [...branches(schema, 'anyOf'), ...branches(schema, 'oneOf')].filter((branch) =>
-    typesOf(resolved(branch, root) ?? {}).some((type) => type === kind || type === undefined),
+    schemaTypes(resolved(branch, root) ?? {}).some((type) => type === kind || type === undefined),
   );
   return alternatives.length === 1 ? [...all, ...alternatives] : all;
 }
@@ -123,7 +123,7 @@ function isInteger(schema: Schema, root: object): boolean {
   if (isLongInteger(schema)) return true;
   const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => branches(schema, key));
   const known = parts.map((part) => resolved(part, root) ?? {});
-  return known.some(isLongInteger) && !known.some((part) => typesOf(part).includes('string'));
+  return known.some(isLongInteger) && !known.some((part) => schemaTypes(part).includes('string'));
 }
 
 function branches(schema: Schema, key: string): unknown[] {

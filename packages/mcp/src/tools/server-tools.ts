@@ -103,7 +103,7 @@ function serverTool(
         approval: toolApproval(action, hints),
         // A hint that makes a tool less trusted counts without trust in the annotations.
         trust: annotations.openWorldHint === true ? 'untrusted' : 'trusted',
-        source: sourceOf(config),
+        source: serverSource(config),
         permissions: () => [name.replace('.', ':')],
         execute: async (input: Record<string, unknown>, { signal, progress, warn }: ToolCallContext) => {
           const sent = scriptSchema === inputSchema ? input : markLongIntegers(inputSchema, input);
@@ -157,13 +157,13 @@ function declaredOutput(schema: object, { transport }: ServerConfig): object {
 }
 
 /** The fingerprint of the server. An approval of a call does not cover the same call to another server. */
-function sourceOf({ transport }: ServerConfig): string {
+function serverSource({ transport }: ServerConfig): string {
   return createHash('sha256')
-    .update(JSON.stringify(identityOf(transport)))
+    .update(JSON.stringify(transportIdentity(transport)))
     .digest('hex');
 }
 
-function identityOf(transport: ServerConfig['transport']): unknown[] {
+function transportIdentity(transport: ServerConfig['transport']): unknown[] {
   if (transport.type === 'stdio') return [transport.command, transport.args, transport.cwd ?? null];
   return transport.type === 'openapi' ? [transport.document, transport.baseUrl] : [transport.url.href];
 }

@@ -23,7 +23,7 @@ export async function* threadText(
   const program = new ProgramFold();
   yield `${JSON.stringify(threadView(thread)).slice(0, -1)},"items":[`;
   let separator = '';
-  for await (const { runId, turnId, state, cancelRequestedAt, items } of turnsOf(threads, thread, longReads)) {
+  for await (const { runId, turnId, state, cancelRequestedAt, items } of threadTurns(threads, thread, longReads)) {
     runs.push({ runId, turnId, status: state, cancelRequestedAt, itemCount: items.length });
     for (const item of items) {
       program.add(item);
@@ -36,7 +36,7 @@ export async function* threadText(
   yield `],"runs":${JSON.stringify(runs)},${JSON.stringify(shared).slice(1)}`;
 }
 
-async function* turnsOf(
+async function* threadTurns(
   threads: Pick<ServiceStores['threads'], 'readItems'>,
   { threadId, principal }: Thread,
   longReads: LongReads,

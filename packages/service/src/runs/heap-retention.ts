@@ -17,9 +17,9 @@ const UNNAMED_MS = 30 * 86_400_000;
  */
 export async function leaveHeaps({ stores, heaps }: HeapParts, threadId: string): Promise<void> {
   const thread = await stores.threads.get(threadId);
-  const owner = thread && ownerOf(thread);
+  const owner = thread && heapOwner(thread);
   if (thread === undefined || (await heaps.newest(owner!, threadId)) === undefined) return;
-  for await (const branch of threadsOf(stores, { principal: thread.principal })) {
+  for await (const branch of allThreads(stores, { principal: thread.principal })) {
     if (branch.branchOf === undefined || branch.threadId === threadId) continue;
     const heapIds = await namedHeaps(stores, branch.threadId);
     if (heapIds.length > 0) await heaps.inherit({ principal: owner!, from: threadId, to: branch.threadId, heapIds });
@@ -36,10 +36,10 @@ export async function collectHeaps(
   { changedMs, nowMs = Date.now(), isStopped = () => false }: CollectHeapsOptions,
 ): Promise<void> {
   const before = nowMs - UNNAMED_MS;
-  for await (const thread of threadsOf(stores, {})) {
+  for await (const thread of allThreads(stores, {})) {
     if (isStopped() || thread.updatedAt < nowMs - changedMs) return;
     const { threadId } = thread;
-    const principal = ownerOf(thread);
+    const principal = heapOwner(thread);
     if (thread.createdAt >= before || (await heaps.newest(principal, threadId)) === undefined) continue;
     await heaps.collect({ threadId, principal, named: await namedHeaps(stores, threadId), before });
   }
@@ -52,7 +52,7 @@ export interface CollectHeapsOptions {
 }
 
 /** The owner of the heaps of a thread's scripts. */
-function ownerOf({ principal }: Thread): string {
+function heapOwner({ principal }: Thread): string {
   return scriptPrincipal(principal) ?? '';
 }
 
@@ -69,7 +69,7 @@ async function namedHeaps({ threads }: HeapParts['stores'], threadId: string): P
 }
 
 /** Threads, the most recently changed one first, a page in the memory at a time. */
-async function* threadsOf(
+async function* allThreads(
   { threads }: HeapParts['stores'],
   owner: { readonly principal?: string | undefined },
 ): AsyncGenerator<Thread> {

@@ -2,7 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { FairQueue } from '@toolscript/core/internal';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { AnswerMessage, CallMessage } from './calls.js';
-import { isLargeRead, isSmallRead, ownerOf } from './read-calls.js';
+import { isLargeRead, isSmallRead, dataOwner } from './read-calls.js';
 import { describeFault } from './tables/faults.js';
 import { tablesOver } from './tables/index.js';
 import { callOutcome, LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
@@ -65,7 +65,7 @@ class Rounds {
   }
 
   async #addLarge(message: CallMessage): Promise<void> {
-    const principal = await ownerOf(this.#tables.database, message).catch(() => undefined);
+    const principal = await dataOwner(this.#tables.database, message).catch(() => undefined);
     // defence: large-reads-take-turns
     this.#largeReads.add(message, { principal, waitMs: Number.POSITIVE_INFINITY }, () => {});
   }

@@ -53,7 +53,7 @@ export function isLargeRead({ table, method }: CallMessage): boolean {
 }
 
 /** The principal whose data a large read is about. Undefined if the database does not know. */
-export async function ownerOf(
+export async function dataOwner(
   database: Database,
   { table, method, parameters }: CallMessage,
 ): Promise<string | undefined> {

@@ -213,7 +213,7 @@ export class TableThreads implements ThreadStore {
   }
 
   async #items({ content, ...turn }: TurnTexts, pause: Pause): Promise<readonly OutputItem[]> {
-    return 'input' in content ? this.#fold(turn, content, pause) : parseAll(linesOf(content.items), pause);
+    return 'input' in content ? this.#fold(turn, content, pause) : parseAll(textLines(content.items), pause);
   }
 
   async #fold(
@@ -272,7 +272,7 @@ export class TableThreads implements ThreadStore {
 }
 
 /** The lines of a text, without a list of all of them. */
-function* linesOf(text: string): Generator<string> {
+function* textLines(text: string): Generator<string> {
   for (let start = 0; start < text.length;) {
     const found = text.indexOf('\n', start);
     const end = found === -1 ? text.length : found;

@@ -8,10 +8,10 @@ import { StoreUnavailableError } from '@toolscript/core/ports';
 import { openEventLog, openStores } from '#service/stores/index.js';
 import { LibsqlDatabase } from '#service/stores/tables/libsql-database.js';
 import { describeFault } from '#service/stores/tables/faults.js';
-import { MIGRATIONS } from '#service/stores/tables/migrations.js';
+import { LIBSQL_MIGRATIONS } from '#service/stores/tables/migrations.js';
 import { newFolder } from '@toolscript/testkit/folder';
 
-const VERSIONS = MIGRATIONS.map((_step, index) => index + 1);
+const VERSIONS = LIBSQL_MIGRATIONS.map((_step, index) => index + 1);
 const isWindows = process.platform === 'win32';
 const draft = { principal: 'ada', thread: { create: { title: 'a thread' } } };
 const input = [{ type: 'message', id: 'item_user', role: 'user', content: 'hello' } as const];
@@ -86,8 +86,8 @@ describe('versions of the schema', () => {
   });
 
   it('a later step keeps the data of a file, and is applied once', async () => {
-    const path = fileOfVersion(MIGRATIONS.length);
-    const steps = [...MIGRATIONS, "ALTER TABLE threads ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"];
+    const path = fileOfVersion(LIBSQL_MIGRATIONS.length);
+    const steps = [...LIBSQL_MIGRATIONS, "ALTER TABLE threads ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"];
     for (let count = 0; count < 2; count += 1) {
       const database = await LibsqlDatabase.open(path, steps);
       expect(database.schemaVersion).toBe(steps.length);
@@ -100,11 +100,11 @@ describe('versions of the schema', () => {
   it('a file newer than the program is rejected and unchanged', async () => {
     const path = await freshFile();
     const database = new Libsql(path);
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
-    const refusal = new RegExp(`newer version of Toolscript .*schema is ${MIGRATIONS.length + 1}.*Install`, 'u');
+    database.exec(`PRAGMA user_version = ${LIBSQL_MIGRATIONS.length + 1}`);
+    const refusal = new RegExp(`newer version of Toolscript .*schema is ${LIBSQL_MIGRATIONS.length + 1}.*Install`, 'u');
     await expect(openStores(`libsql:${path}`)).rejects.toThrow(refusal);
     await expect(openEventLog(`libsql:${path}`)).rejects.toThrow(StoreUnavailableError);
-    expect(database.prepare('PRAGMA user_version').all()).toEqual([{ user_version: MIGRATIONS.length + 1 }]);
+    expect(database.prepare('PRAGMA user_version').all()).toEqual([{ user_version: LIBSQL_MIGRATIONS.length + 1 }]);
     database.close();
   });
 

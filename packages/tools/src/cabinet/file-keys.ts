@@ -29,7 +29,7 @@ export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): s
 }
 
 /** The members by which a store recognises a repeated change, and refuses one of a process that has lost its run. */
-export function changeOf(call: ToolCallContext): { idempotencyKey: string; fence?: RunFence | undefined } {
+export function documentChange(call: ToolCallContext): { idempotencyKey: string; fence?: RunFence | undefined } {
   return { idempotencyKey: callKey(call), ...present({ fence: call.fence }) };
 }
 

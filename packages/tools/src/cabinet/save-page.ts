@@ -3,7 +3,7 @@ import type { DocumentStore, ToolCallContext } from '@toolscript/core/protocol';
 import { failureMessage } from '../failure.js';
 import type { FoundPage } from '../web/pages.js';
 import { awaitStore, requireThread } from './documents.js';
-import { callKey, changeOf, shortHash } from './file-keys.js';
+import { callKey, documentChange, shortHash } from './file-keys.js';
 
 export type SavedPage = { readonly fileKey: string } | { readonly notSaved: string };
 
@@ -28,7 +28,7 @@ export async function savePage(
         ...place,
         text,
         about,
-        ...changeOf(context),
+        ...documentChange(context),
         idempotencyKey: shortHash(`${callKey(context)} ${url}`),
       }),
     );

@@ -4,7 +4,7 @@ import { filePlace, present } from '@toolscript/core/internal';
 import type { DocumentStore, FileAbout, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { documentExpiry, MAX_HOURS, awaitStore, requireThread, savedLabel } from './documents.js';
-import { callKey, changeOf, FileKey, shortHash } from './file-keys.js';
+import { callKey, documentChange, FileKey, shortHash } from './file-keys.js';
 
 const SaveToFCInput = z.object({
   text: z.string(),
@@ -51,7 +51,7 @@ export function saveToFCTool(documents: DocumentStore): Tool {
           about,
           ...documentExpiry(expiresInHours),
           ...present({ ifVersion }),
-          ...changeOf(context),
+          ...documentChange(context),
         }),
       );
       return { fileKey, version, bytes, tokens: estimateTokens(text) };

@@ -6,7 +6,7 @@ import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.
 import { deletionPreview } from '../documents/deletion-preview.js';
 import { failure } from '../failure.js';
 import { documentExpiry, MAX_HOURS, awaitStore, requireThread, restoreLabel, savedLabel } from './documents.js';
-import { changeOf } from './file-keys.js';
+import { documentChange } from './file-keys.js';
 
 /** Maximum UTF-8 bytes of a value as JSON. */
 const MAX_VALUE_BYTES = 65_536;
@@ -54,7 +54,7 @@ function setTool(documents: DocumentStore, placeOf: ValuePlace): Tool {
         about: savedLabel(context),
         ...documentExpiry(expiresInHours),
         ...present({ ifVersion }),
-        ...changeOf(context),
+        ...documentChange(context),
       };
       const { version, bytes } = await awaitStore(documents.save(draft));
       return { key, version, bytes };

@@ -1,7 +1,7 @@
 import type { DocumentDeletion, DocumentPlace, DocumentStore, ToolCallContext } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { awaitStore } from '../cabinet/documents.js';
-import { changeOf } from '../cabinet/file-keys.js';
+import { documentChange } from '../cabinet/file-keys.js';
 
 /** The version that a deletion names. */
 export const DeletedVersion = z
@@ -31,5 +31,5 @@ export async function deleteOnce(
   deletion: DocumentDeletion,
   call: ToolCallContext,
 ): Promise<{ deleted: boolean }> {
-  return { deleted: await awaitStore(documents.delete({ ...deletion, ...changeOf(call) })) };
+  return { deleted: await awaitStore(documents.delete({ ...deletion, ...documentChange(call) })) };
 }

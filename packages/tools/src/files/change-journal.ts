@@ -107,7 +107,7 @@ export async function recoverChanges(workspace: Workspace, caller: LockCaller = 
   const stateFolder = workspace.stateFolder();
   if (stateFolder === undefined) return;
   const folder = join(stateFolder, 'journals');
-  for (const name of namesIn(folder)) {
+  for (const name of folderNames(folder)) {
     const path = join(folder, name);
     const journal = abandonedJournal(path);
     if (journal === undefined) continue;
@@ -282,7 +282,7 @@ function isThere(path: string): boolean {
   }
 }
 
-function namesIn(folder: string): string[] {
+function folderNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {

@@ -95,7 +95,7 @@ export class ChangeRecords {
     try {
       if (!makePrivateFolder(this.folder)) throw new Error('the folder is not private to this user');
       await mkdir(join(folder, 'contents'), { recursive: true, mode: 0o700 });
-      const numbers = (await namesIn(folder)).map((name) => Number(RECORD_NAME.exec(name)?.[1]?.slice(0, 8) ?? 0));
+      const numbers = (await folderNames(folder)).map((name) => Number(RECORD_NAME.exec(name)?.[1]?.slice(0, 8) ?? 0));
       const number = String(Math.max(0, ...numbers) + 1).padStart(8, '0');
       const path = join(folder, `${number}-${randomBytes(9).toString('base64url')}`);
       return new PendingRecord(path, cause, { file: this.maxFileBytes, script: this.maxScriptBytes });
@@ -108,7 +108,7 @@ export class ChangeRecords {
   async read(scriptId: string): Promise<NamedRecord[]> {
     const folder = this.scriptFolder(scriptId);
     const records: NamedRecord[] = [];
-    for (const file of (await namesIn(folder)).toSorted()) {
+    for (const file of (await folderNames(folder)).toSorted()) {
       const [, name, state] = RECORD_NAME.exec(file) ?? [];
       if (name === undefined) continue;
       const text = await readIfThere(join(folder, file));
@@ -239,7 +239,7 @@ function parsedRecord(text: string): ChangeRecord {
 
 async function bytesIn(folder: string): Promise<number> {
   let sum = 0;
-  for (const name of await namesIn(folder)) sum += (await storedFileSize(join(folder, name))) ?? 0;
+  for (const name of await folderNames(folder)) sum += (await storedFileSize(join(folder, name))) ?? 0;
   return sum;
 }
 
@@ -248,7 +248,7 @@ async function storedFileSize(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+async function folderNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {

@@ -58,7 +58,7 @@ export function writeFileOrKeyTool(workspace: Workspace, documents: DocumentStor
       return writePreview(
         workspace,
         { ...present({ cwd: input.cwd }), path: input.path, content: file.text },
-        originOf(file),
+        originLines(file),
       );
     },
     execute: async (input, context) => {
@@ -70,7 +70,7 @@ export function writeFileOrKeyTool(workspace: Workspace, documents: DocumentStor
 }
 
 /** The lines of a preview that name the origin of the content. */
-function originOf(file: StoredDocument): string[] {
+function originLines(file: StoredDocument): string[] {
   const { source } = fileAbout(file);
   const name = `with the file "${visible(file.name)}", version ${file.version}, of the File Cabinet`;
   return source?.kind === 'web' ? [name, `Its text comes from the web page ${visible(source.url ?? '')}`] : [name];

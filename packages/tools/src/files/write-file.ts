@@ -58,7 +58,7 @@ export async function writePreview(
   facts: readonly string[] = [],
 ): Promise<string> {
   const shown = permissionPath(workspace, path, cwd);
-  const diff = await diffOf(workspace, { path, cwd, content });
+  const diff = await fileDiff(workspace, { path, cwd, content });
   const title =
     diff === undefined ? `Create ${shown}, +${lineCount(content)}` : `Replace ${shown}, ${lineCounts(diff)}`;
   return [title, ...facts, '', diff ?? content].join('\n');
@@ -77,7 +77,7 @@ function lineCounts(diff: string): string {
 }
 
 /** The change of an existing file as a diff; undefined for a new file, and for a path that cannot be written. */
-async function diffOf(workspace: Workspace, { path, cwd, content }: WriteFileInput): Promise<string | undefined> {
+async function fileDiff(workspace: Workspace, { path, cwd, content }: WriteFileInput): Promise<string | undefined> {
   try {
     const target = await findWriteTarget(workspace, resolvePath(workspace, path, cwd));
     if (target.existing === undefined) return undefined;

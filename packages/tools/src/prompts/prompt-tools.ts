@@ -12,7 +12,7 @@ import {
   type DocumentOwner,
   type ScopeName,
 } from '../documents/scopes.js';
-import { changeOf } from '../cabinet/file-keys.js';
+import { documentChange } from '../cabinet/file-keys.js';
 import { awaitStore } from '../cabinet/documents.js';
 import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
@@ -69,7 +69,7 @@ function saveTool({ files = [], ...common }: PromptLibrary, documents: DocumentS
         ...(variables === undefined ? {} : { variables }),
         ...(description === undefined ? {} : { description }),
       };
-      const draft = { scope, kind: 'prompt', name, text, about, ...changeOf(context) } as const;
+      const draft = { scope, kind: 'prompt', name, text, about, ...documentChange(context) } as const;
       const saved = await awaitStore(documents.save(draft));
       return { name, scope: kind, version: saved.version, variables: about.names };
     },
@@ -141,7 +141,7 @@ function listedPrompt({ name, scope, version, about }: DocumentInfo) {
 }
 
 function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
-  const placeOf = (
+  const documentPlace = (
     { name, scope: kind = 'thread' }: { name: string; scope?: ScopeName | undefined },
     call: Omit<DocumentOwner, 'workspace'>,
   ): DocumentPlace => ({ scope: demandScope(documentOwner(call, common), kind), kind: 'prompt', name });
@@ -152,9 +152,9 @@ function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
     idempotent: true,
-    pin: (input, call) => pinDeletion(documents, placeOf(input, call), input),
-    preview: (input, call) => deletionPreview(documents, { ...placeOf(input, call), ifVersion: input.ifVersion }),
+    pin: (input, call) => pinDeletion(documents, documentPlace(input, call), input),
+    preview: (input, call) => deletionPreview(documents, { ...documentPlace(input, call), ifVersion: input.ifVersion }),
     execute: (input, context) =>
-      deleteOnce(documents, { ...placeOf(input, context), ifVersion: input.ifVersion }, context),
+      deleteOnce(documents, { ...documentPlace(input, context), ifVersion: input.ifVersion }, context),
   });
 }

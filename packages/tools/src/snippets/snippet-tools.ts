@@ -10,7 +10,7 @@ import {
   type DocumentOwner,
   type ScopeName,
 } from '../documents/scopes.js';
-import { changeOf } from '../cabinet/file-keys.js';
+import { documentChange } from '../cabinet/file-keys.js';
 import { awaitStore, savedLabel } from '../cabinet/documents.js';
 import { DeletedVersion, deleteOnce, pinDeletion } from '../documents/deletions.js';
 import { deletionPreview } from '../documents/deletion-preview.js';
@@ -99,7 +99,7 @@ async function saveSnippet(
   // A user who approved the call has read the source.
   const label = context.covers === undefined ? savedLabel(context) : {};
   const about = { description, input, ...(output === undefined ? {} : { output }), ...label };
-  const draft = { scope, kind: 'snippet', name, text: source, about, ...changeOf(context) } as const;
+  const draft = { scope, kind: 'snippet', name, text: source, about, ...documentChange(context) } as const;
   const saved = await awaitStore(documents.save(draft));
   return { name, scope: kind, version: saved.version, tools: [...checked.tools] };
 }
@@ -191,7 +191,7 @@ function listTool(library: SnippetLibrary): Tool {
 }
 
 function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
-  const placeOf = (
+  const documentPlace = (
     { name, scope: kind = 'thread' }: { name: string; scope?: ScopeName | undefined },
     call: Omit<DocumentOwner, 'workspace'>,
   ): DocumentPlace => ({ scope: demandScope(documentOwner(call, common), kind), kind: 'snippet', name });
@@ -202,9 +202,9 @@ function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
     idempotent: true,
-    pin: (input, call) => pinDeletion(documents, placeOf(input, call), input),
-    preview: (input, call) => deletionPreview(documents, { ...placeOf(input, call), ifVersion: input.ifVersion }),
+    pin: (input, call) => pinDeletion(documents, documentPlace(input, call), input),
+    preview: (input, call) => deletionPreview(documents, { ...documentPlace(input, call), ifVersion: input.ifVersion }),
     execute: (input, context) =>
-      deleteOnce(documents, { ...placeOf(input, context), ifVersion: input.ifVersion }, context),
+      deleteOnce(documents, { ...documentPlace(input, context), ifVersion: input.ifVersion }, context),
   });
 }

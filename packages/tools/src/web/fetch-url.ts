@@ -52,7 +52,8 @@ export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
     output: fetchOutputSchema(documents === undefined ? (Page as typeof SavedPage) : SavedPage),
     effect: 'external',
     trust: 'untrusted',
-    labels: ({ fetches }) => fetches.map(({ source }, index) => ({ path: `fetches[${index}]`, from: hostOf(source) })),
+    labels: ({ fetches }) =>
+      fetches.map(({ source }, index) => ({ path: `fetches[${index}]`, from: addressHost(source) })),
     // A repeated call changes nothing: an unchanged page gets no new version in the File Cabinet.
     idempotent: true,
     permissions: ({ urls }) => urlList(urls).map((url) => `fetch:${shownTarget(url)}`),
@@ -114,7 +115,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function hostOf(address: string): string | undefined {
+function addressHost(address: string): string | undefined {
   return URL.canParse(address) ? new URL(address).host : undefined;
 }
 

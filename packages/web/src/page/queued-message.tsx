@@ -17,7 +17,7 @@ interface QueuedMessageProps {
 export function QueuedMessage({ items, onRemove, onSendNow, onEdit }: QueuedMessageProps) {
   const edit = () => {
     onRemove();
-    onEdit(promptOf(items));
+    onEdit(queuedPrompt(items));
   };
   return (
     <section className="queued-message" aria-label="Queued message">
@@ -42,7 +42,7 @@ export function QueuedMessage({ items, onRemove, onSendNow, onEdit }: QueuedMess
   );
 }
 
-function promptOf(items: readonly MessageItem[]): Prompt {
+function queuedPrompt(items: readonly MessageItem[]): Prompt {
   const parts = items.map((item) => ({ ...filesIn(item.content), attached: messageAttachments(item) }));
   return {
     text: parts.map(({ prompt }) => prompt).join('\n\n'),

@@ -7,11 +7,11 @@ import type {
   ToolCallScope,
 } from '../../protocol/index.js';
 import { present } from '../../protocol/json.js';
-import { factsOf } from '../../protocol/known-models.js';
+import { modelFacts } from '../../protocol/known-models.js';
 import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
-import { readText } from '../compaction.js';
+import { readAnswerText } from '../compaction.js';
 import { FinalOutput, invalidOutput } from '../final-output.js';
 import { addUsage, ESTIMATE_MARGIN, estimateRequest, RunAccount } from '../run-account.js';
 import type { RunBudget } from '../run-budget.js';
@@ -90,11 +90,11 @@ export async function chat(
 
 async function openModel(scope: AgentScope, model: string | undefined, ports: ChatPorts): Promise<OpenedChatModel> {
   if (model === undefined || model === scope.provider.model)
-    return { provider: scope.provider, prices: scope.agent.prices ?? factsOf(scope.provider.model).prices };
+    return { provider: scope.provider, prices: scope.agent.prices ?? modelFacts(scope.provider.model).prices };
   if (ports.openModel === undefined)
     throw agentRefusal(`This host offers no other model. Omit model to use ${scope.provider.model}.`);
   const other = await ports.openModel(model, scope);
-  const opened = { ...other, prices: other.prices ?? factsOf(other.provider.model).prices };
+  const opened = { ...other, prices: other.prices ?? modelFacts(other.provider.model).prices };
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
     throw agentRefusal(
       `The cost of ${model} is not known, so this model cannot be used within the cost budget of this run. Use another model.`,
@@ -170,7 +170,7 @@ class Chat {
       scope.emit({ ...payload, call_id: call.callId, ...present({ script_id: call.scriptId }) } as typeof payload);
     const account = new RunAccount({ agent: present({ prices: model.prices }), budget, isStrict: true, emit });
     const answer = model.provider.stream(request, { signal: call.signal, answerId: newId('answer') });
-    const read = await readText(answer, request, { usage: account.usage, emit });
+    const read = await readAnswerText(answer, request, { usage: account.usage, emit });
     account.requestDone();
     budget.close();
     this.#count(account);

@@ -7,7 +7,7 @@ import {
   type ToolCallContext,
 } from '../../protocol/index.js';
 import { present } from '../../protocol/json.js';
-import { factsOf } from '../../protocol/known-models.js';
+import { modelFacts } from '../../protocol/known-models.js';
 import { didYouMean } from '../../text/nearest-names.js';
 import { newId, sha256 } from '../../text/crypto.js';
 import type { AgentConfig } from '../agent-config.js';
@@ -219,7 +219,7 @@ export class RunAgents implements OpenSubAgents {
   ): AgentStart {
     const { scope, lineage } = this.#settings;
     const { tokenBudget, costBudget } = opened.agent;
-    const prices = opened.agent.prices ?? factsOf(opened.provider.model).prices;
+    const prices = opened.agent.prices ?? modelFacts(opened.provider.model).prices;
     const own = agent === scope.agent.slug ? {} : { tokens: tokenBudget, cost: costBudget };
     const budget = dividedBudget(scope.budget, { ...asked, ...smallest(asked, own, scope.budget) });
     if (budget.cost !== undefined && prices === undefined)

@@ -191,7 +191,7 @@ function handleTools(find: FindRun): Tool[] {
       input: HandleSchema,
       output: ReportSchema,
       effect: 'read',
-      execute: ({ runId }, call) => reportOf(find(call).child(runId), call),
+      execute: ({ runId }, call) => childReport(find(call).child(runId), call),
     }),
     defineTool({
       name: 'agents.result',
@@ -205,7 +205,7 @@ function handleTools(find: FindRun): Tool[] {
         const run = find(call);
         const child = run.child(runId);
         await waitForChild(run, child, call, waitMs);
-        return reportOf(child, call);
+        return childReport(child, call);
       },
     }),
     defineTool({
@@ -220,7 +220,7 @@ function handleTools(find: FindRun): Tool[] {
         const child = find(call).child(runId);
         child.cancel('The run that launched the sub-agent has cancelled it.');
         await child.untilStopped;
-        return reportOf(child, call);
+        return childReport(child, call);
       },
     }),
   ];
@@ -234,14 +234,14 @@ async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallCon
   if (signal.aborted) cancel();
   await run.whenOver(child, call);
   signal.removeEventListener('abort', cancel);
-  if (child.isOver) return reportOf(child, call);
+  if (child.isOver) return childReport(child, call);
   throw agentRefusal(
     'The run was interrupted while this sub-agent worked. The sub-agent continues when the run continues.',
   );
 }
 
 /** The report of a sub-agent. It carries all that the sub-agent has read. */
-function reportOf(child: ChildRun, { markUntrusted }: ToolCallContext): ChildReport {
+function childReport(child: ChildRun, { markUntrusted }: ToolCallContext): ChildReport {
   // defence: answers-of-sub-agents-carry-what-they-read
   if (child.hasReadUntrusted) markUntrusted?.();
   return child.report();

@@ -20,25 +20,25 @@ const REFERENCES_TIMEOUT_MS = 5_000;
 /** Returns the parts that an approval of the call covers. `rendered`: the text that the user sees. Never rejects. */
 export async function coveredParts(call: GateCall, rendered: string): Promise<CoveredPart[]> {
   const { tool, inputJson } = call;
-  const parts = [partOf(SHOWN, rendered), partOf(ARGUMENTS, inputJson), ...definitionParts(tool)];
+  const parts = [coveredPart(SHOWN, rendered), coveredPart(ARGUMENTS, inputJson), ...definitionParts(tool)];
   return tool.references === undefined ? parts : [...parts, ...(await referencedParts(call, tool.references))];
 }
 
 function definitionParts({ name, effect, inputSchema, source }: Tool): CoveredPart[] {
   return [
-    partOf('the tool', name),
-    partOf('the effect', effect),
-    partOf('the schema of the arguments', JSON.stringify(inputSchema)),
-    ...(source === undefined ? [] : [partOf('the source of the tool', source)]),
+    coveredPart('the tool', name),
+    coveredPart('the effect', effect),
+    coveredPart('the schema of the arguments', JSON.stringify(inputSchema)),
+    ...(source === undefined ? [] : [coveredPart('the source of the tool', source)]),
   ];
 }
 
 /** The digest of a tool's definition, to which a remembered decision is bound. */
 export function definitionDigest(tool: Tool): string {
-  return digestOf(definitionParts(tool));
+  return partsDigest(definitionParts(tool));
 }
 
-export function digestOf(parts: readonly CoveredPart[]): string {
+export function partsDigest(parts: readonly CoveredPart[]): string {
   return sha256(JSON.stringify(parts.map(({ what, sha256: hash }) => [what, hash])));
 }
 
@@ -49,7 +49,7 @@ export async function changesSince(approved: ApprovalRequest, call: GateCall): P
   const parts = isEdited ? definitionParts(call.tool) : await coveredParts(call, rendered);
   const before = hashes(approved.covers);
   const after = hashes(parts);
-  const texts = textsOf(approved, call, rendered);
+  const texts = readableParts(approved, call, rendered);
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((what) => before.get(what) !== after.get(what))
     .map((what) => {
@@ -69,7 +69,7 @@ export function editedRequest(request: ApprovalRequest, tool: Tool): ApprovalReq
 }
 
 /** The texts of the parts that a user can read, before and after; for the other parts, their hashes are shown. */
-function textsOf(
+function readableParts(
   approved: ApprovalRequest,
   { tool, inputJson }: GateCall,
   rendered: string,
@@ -93,14 +93,14 @@ async function referencedParts(
   });
   try {
     const texts = await Promise.race([references(input as never, callScope(context)), givenUp]);
-    return Object.entries(texts).map(([name, text]) => partOf(name, text));
+    return Object.entries(texts).map(([name, text]) => coveredPart(name, text));
   } catch {
-    return [partOf('the texts referred to', '')];
+    return [coveredPart('the texts referred to', '')];
   } finally {
     clearTimeout(timer);
   }
 }
 
-function partOf(what: string, text: string): CoveredPart {
+function coveredPart(what: string, text: string): CoveredPart {
   return { what, sha256: sha256(text) };
 }

@@ -16,7 +16,7 @@ import { MAX_TIMER_MS } from '../../protocol/limited-signal.js';
 import { writtenNames } from '../../text/identifier-name.js';
 import { sha256 } from '../../text/crypto.js';
 import { renderCall } from './call-rendering.js';
-import { changesSince, coveredParts, definitionDigest, digestOf, editedRequest } from './coverage.js';
+import { changesSince, coveredParts, definitionDigest, partsDigest, editedRequest } from './coverage.js';
 import {
   isNamedProhibition,
   matchRule,
@@ -332,7 +332,7 @@ class PolicyGate implements ApprovalGate {
     const { tool, callId, scriptId, input, inputJson, line, snippet, plan, changed } = call;
     const rendered = await renderCall(call);
     const covers = await coveredParts(call, rendered);
-    const digest = digestOf(covers);
+    const digest = partsDigest(covers);
     const { agents } = call.context.sink.identity ?? {};
     const context = approvalContext(input);
     const createdAt = Date.now();

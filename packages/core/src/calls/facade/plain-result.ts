@@ -41,7 +41,7 @@ export class ResultLook {
     }
     if (depth > MAX_JSON_DEPTH) return undefined;
     if (Array.isArray(value)) return this.#list(value, depth);
-    const kind = kindOf(value);
+    const kind = objectKind(value);
     if (kind === 'plain') return this.#members(value as Record<string, unknown>, depth);
     if (kind === 'own form') return undefined;
     this.isConvertible = true;
@@ -98,7 +98,7 @@ class Conversion {
     if (typeof value !== 'object' || value === null || value instanceof Error) return value;
     if (depth > MAX_JSON_DEPTH) throw new RangeError('nested too deeply');
     if (Array.isArray(value)) return this.#list(value, path, depth);
-    switch (kindOf(value)) {
+    switch (objectKind(value)) {
       case 'bytes':
         this.#note(path, className(value), 'its base64 text');
         return base64(value as ArrayBufferView | ArrayBuffer);
@@ -146,7 +146,7 @@ function base64(bytes: ArrayBufferView | ArrayBuffer): string {
  * `own form`: JSON asks the object for it. `collection`: a Map or a Set. Any other text names an object that JSON would
  * lose.
  */
-function kindOf(value: object): string {
+function objectKind(value: object): string {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return 'bytes';
   if (value instanceof Map || value instanceof Set) return 'collection';
   if (value instanceof Promise) return 'a Promise that was not awaited';

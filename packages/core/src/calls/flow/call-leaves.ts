@@ -19,7 +19,7 @@ export interface LeavesOf {
   readonly isComplete: boolean;
 }
 
-export function leavesOf(input: JsonValue): LeavesOf {
+export function argumentLeaves(input: JsonValue): LeavesOf {
   const leaves: Leaf[] = [];
   const open: { value: unknown; path: readonly (string | number)[] }[] = [{ value: input, path: [] }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

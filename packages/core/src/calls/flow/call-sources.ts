@@ -16,7 +16,7 @@ import { argumentSources, type EarlierCall } from '../../text/argument-sources.j
 import { writtenNames } from '../../text/identifier-name.js';
 import { callIdIndex } from '../facade/call-ids.js';
 import { ArgumentLabels, type LabelledSource, type LabelledSources } from './argument-labels.js';
-import { isGuarded, leavesOf, type Leaf } from './call-leaves.js';
+import { isGuarded, argumentLeaves, type Leaf } from './call-leaves.js';
 import type { SourcePart } from './label-reports.js';
 import type { LabelledCopy } from './labelled-copy.js';
 import { partLabel, resultParts, type ResultPart } from './result-parts.js';
@@ -104,7 +104,7 @@ export class CallSources {
     const known = this.#literalsOf(call);
     const isOpen = (leaf: Leaf) =>
       (policy !== undefined || isGuarded(leaf.path, guarded)) && !known.some((members) => isMember(members, leaf));
-    if (!leavesOf(call.input).leaves.some(isOpen)) return undefined;
+    if (!argumentLeaves(call.input).leaves.some(isOpen)) return undefined;
     this.#opening ??= this.#open(openCopy);
     return this.#opening.then(() => this.#reach(callIdIndex(call.callId)));
   }
@@ -161,7 +161,7 @@ export class CallSources {
 
   #judge(call: JudgedCall, earlier: readonly Operation[]): Judged {
     const parts = this.#partsOf(earlier);
-    const { leaves, isComplete } = leavesOf(call.input);
+    const { leaves, isComplete } = argumentLeaves(call.input);
     const known = this.#literalsOf(call);
     const labels = this.#labelsOf(call, earlier);
     const sources = leaves.map((leaf) => {
@@ -200,8 +200,8 @@ export class CallSources {
 
   #sourcesOf(leaf: Leaf, known: readonly LiteralMembers[], parts: EarlierParts): LeafSources {
     const isProven = this.#settings.script === undefined || known.some((members) => isMember(members, leaf));
-    const untrusted = isProven ? [] : originsOf(leaf, parts.untrusted);
-    const trusted = isProven ? [] : originsOf(leaf, parts.trusted);
+    const untrusted = isProven ? [] : containingParts(leaf, parts.untrusted);
+    const trusted = isProven ? [] : containingParts(leaf, parts.trusted);
     const origins = [...untrusted, ...trusted].map(
       ({ tool, call, line, from, trust }) => present({ tool, call, line, from, trust }) as ArgumentOrigin,
     );
@@ -323,7 +323,7 @@ function atLine(line: number | undefined): string {
 type FoundPart = PlacedPart & { readonly isWhole: boolean };
 
 /** The parts whose texts contain the value, or lines or words of it. */
-function originsOf({ value }: Leaf, parts: readonly PlacedPart[]): readonly FoundPart[] {
+function containingParts({ value }: Leaf, parts: readonly PlacedPart[]): readonly FoundPart[] {
   if (parts.length === 0) return [];
   const { sources, isComplete } = argumentSources({ input: value }, parts);
   const found = sources.map(({ call, isWhole }) => ({ ...parts[call - 1]!, isWhole }));
@@ -334,7 +334,7 @@ function originsOf({ value }: Leaf, parts: readonly PlacedPart[]): readonly Foun
 /** Whether a trusted result contains the whole value. Short values count only as a whole value of the result. */
 function isWholeIn({ value }: Leaf, found: readonly FoundPart[], parts: readonly PlacedPart[]): boolean {
   if (found.some(({ isWhole }) => isWhole)) return true;
-  return parts.some((part) => leavesOf(part.value as JsonValue).leaves.some((leaf) => leaf.value === value));
+  return parts.some((part) => argumentLeaves(part.value as JsonValue).leaves.some((leaf) => leaf.value === value));
 }
 
 function isMember(members: LiteralMembers, { path, value }: Leaf): boolean {

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../protocol/outcome.js';
-import { leavesOf } from './call-leaves.js';
+import { argumentLeaves } from './call-leaves.js';
 import { isQuoted, isVerbatim } from './verbatim.js';
 
 /**
@@ -12,7 +12,7 @@ export function showsMore(
 ): boolean {
   const isOwn = (text: string): boolean => text === '' || isQuoted(source, text);
   if (!isOwn(output.trim()) || !logs.every(({ text }) => isOwn(text.trim()))) return true;
-  const { leaves, isComplete } = leavesOf((value ?? null) as never);
+  const { leaves, isComplete } = argumentLeaves((value ?? null) as never);
   if (!isComplete || !leaves.every((leaf) => isQuoted(source, leaf.value))) return true;
   const names = memberNames(value);
   return names.size > MAX_NAMES || ![...names].every((name) => isVerbatim(source, name));

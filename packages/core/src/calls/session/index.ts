@@ -1,7 +1,7 @@
 export { abortReason } from './session-outcome.js';
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
 export { failedOutcome, plainOutcome, plainRunning } from './plain-outcome.js';
-export { noopJournal, type Delivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
+export { noopJournal, type TapeDelivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
 export { runScriptSession } from './script-session.js';
 export type { CellStart, ScriptStart } from './script-start.js';
 export {

@@ -26,14 +26,14 @@ export interface ScriptJournal {
   /** Stores the calls that a script made between the last delivery and its suspension. */
   made(calls: readonly TapeCall[]): void;
   /** Stores a batch before its delivery to the guest. If the method throws or rejects, the script ends. */
-  delivered(delivery: Delivery): void | Promise<void>;
+  delivered(delivery: TapeDelivery): void | Promise<void>;
   /**
    * Stops all writes: the script is interrupted at this point, and a later process continues from the stored entries.
    */
   leave(): void;
 }
 
-export interface Delivery {
+export interface TapeDelivery {
   readonly clockMs: number;
   /** The calls that the script made since the last delivery. */
   readonly calls: readonly TapeCall[];

@@ -1,4 +1,4 @@
-import { bindsThinking, effortShape, factsOf, nearestEffort } from '../../protocol/known-models.js';
+import { bindsThinking, effortShape, modelFacts, nearestEffort } from '../../protocol/known-models.js';
 import type { FilePart, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import {
   isNativeTo,
@@ -9,8 +9,8 @@ import {
   type AnswerPart,
   type AnswerTurn,
   type Call,
-  type CallResult,
-  type Turn,
+  type AnsweredCall,
+  type ConversationTurn,
 } from '../conversation.js';
 import {
   answerFormat,
@@ -154,7 +154,7 @@ export function messagesRequest(
   const marks = promptCache?.marks !== false;
   const maxTokens = Math.min(
     prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
-    factsOf(prompt.model).maxOutputTokens ?? Number.POSITIVE_INFINITY,
+    modelFacts(prompt.model).maxOutputTokens ?? Number.POSITIVE_INFINITY,
   );
   const thinking = messagesThinking(prompt, maxTokens, settings);
   const thinks = thinking.thinking?.type === 'adaptive' || thinking.thinking?.type === 'enabled';
@@ -279,7 +279,7 @@ function messagesThinking(
   maxTokens: number,
   { thinking = effortShape(model), thinkingDisplay }: MessagesSettings,
 ): Pick<MessagesBody, 'thinking' | 'output_config'> {
-  const facts = factsOf(model);
+  const facts = modelFacts(model);
   const display = thinkingDisplay ?? (facts.thinkingDisplay === 'omitted' ? 'summarized' : undefined);
   const shown = nonNull({ display });
   if (effort === undefined)
@@ -295,7 +295,7 @@ function messagesThinking(
 
 /** The least thinking that a model accepts. */
 function leastThinking(model: string, shown: ThinkingDisplay): Pick<MessagesBody, 'thinking' | 'output_config'> {
-  const { thinking: accepted = ['disabled'], thinksByDefault } = factsOf(model);
+  const { thinking: accepted = ['disabled'], thinksByDefault } = modelFacts(model);
   for (const type of ['disabled', 'between_tools'] as const) if (accepted.includes(type)) return { thinking: { type } };
   return thinksByDefault === false
     ? {}
@@ -335,7 +335,7 @@ function withMark(message: MessagesMessage): MessagesMessage {
   };
 }
 
-function turnMessages(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] {
+function turnMessages(turn: ConversationTurn, tools: readonly ModelTool[]): MessagesMessage[] {
   switch (turn.type) {
     case 'user':
       return userMessage([{ type: 'text', text: turn.text }, ...turn.attached]);
@@ -381,7 +381,7 @@ function answerMessages({ parts, results, textResults }: AnswerTurn, tools: read
   ];
 }
 
-function toolResultBlock({ call, success, parts }: CallResult): ToolResultBlock {
+function toolResultBlock({ call, success, parts }: AnsweredCall): ToolResultBlock {
   const text = textOfParts(parts);
   // Code reads only text.
   const showsImages = hasImages(parts) && !isOfCode('anthropic-messages', call);

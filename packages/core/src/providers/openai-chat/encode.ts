@@ -1,13 +1,13 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
-import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
+import { modelFacts, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 import {
   isNativeTo,
   isOfOtherModel,
   type AnswerPart,
   type AnswerTurn,
   type Call,
-  type CallResult,
-  type Turn,
+  type AnsweredCall,
+  type ConversationTurn,
 } from '../conversation.js';
 import {
   answerFormat,
@@ -160,7 +160,7 @@ function chatEffort(
   { toolsWithReasoning = true }: ChatSettings,
 ): ReasoningEffort | undefined {
   if (neverReasons(model)) return undefined;
-  const facts = factsOf(model);
+  const facts = modelFacts(model);
   if (tools.length > 0 && !toolsWithReasoning && facts.chatTools === 'without-reasoning') return 'none';
   return effort === undefined ? undefined : nearestEffort(facts, effort, 'openai-chat');
 }
@@ -206,7 +206,7 @@ function hasReasoningContent(part: AnswerPart): boolean {
   );
 }
 
-function chatTurnMessages(turn: Turn, reader: Reader, settings: ChatSettings): ChatMessage[] {
+function chatTurnMessages(turn: ConversationTurn, reader: Reader, settings: ChatSettings): ChatMessage[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.attached])];
@@ -257,11 +257,11 @@ function answerMessages(
   ];
 }
 
-function chatToolMessage({ call, parts }: CallResult): ChatMessage {
+function chatToolMessage({ call, parts }: AnsweredCall): ChatMessage {
   return { role: 'tool', tool_call_id: call.id, content: textOfParts(parts.filter(({ type }) => type === 'text')) };
 }
 
-function callImages({ call, parts }: CallResult): ModelPart[] {
+function callImages({ call, parts }: AnsweredCall): ModelPart[] {
   const images = parts.filter(({ type }) => type === 'image');
   return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
 }

@@ -7,8 +7,8 @@ import {
   type AnswerPart,
   type AnswerTurn,
   type Call,
-  type CallResult,
-  type Turn,
+  type AnsweredCall,
+  type ConversationTurn,
 } from '../conversation.js';
 import {
   answerFormat,
@@ -23,7 +23,7 @@ import {
 } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, wireList, wireMembers, wireName, without, objectJson, wireText } from '../wire-values.js';
-import { factsOf, nearestEffort, neverReasons } from '../../protocol/known-models.js';
+import { modelFacts, nearestEffort, neverReasons } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -223,7 +223,7 @@ function reasoningSettings(
   { reasoningSummary: summary = 'auto' }: ResponsesSettings,
 ): Pick<ResponsesBody, 'reasoning'> {
   if (effort === undefined || neverReasons(model)) return {};
-  const nearest = nearestEffort(factsOf(model), effort);
+  const nearest = nearestEffort(modelFacts(model), effort);
   return { reasoning: { effort: nearest, ...(nearest === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
@@ -288,7 +288,7 @@ export function storesAnswers({ store = false, background = false }: ResponsesSe
   return store || background;
 }
 
-function turnInput(turn: Turn, options: InputOptions): ResponsesInput[] {
+function turnInput(turn: ConversationTurn, options: InputOptions): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
       return [userMessage([{ type: 'text', text: turn.text }, ...turn.attached])];
@@ -415,7 +415,7 @@ function nativeCallMembers({ item }: Call): Pick<FunctionCall, 'id' | 'namespace
   return nonNull({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
 }
 
-function responsesCallOutput({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
+function responsesCallOutput({ call, parts }: AnsweredCall): FunctionCallOutput | CustomToolCallOutput {
   // Code reads only text.
   const showsImages = hasImages(parts) && !isOfCode('openai-responses', call);
   const output = showsImages ? parts.map(inputPart) : textOfParts(parts);

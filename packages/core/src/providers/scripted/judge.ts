@@ -19,7 +19,7 @@ interface LastAnswer {
  * Checks the requests of one thread as a strict provider would: history does not change, answers come back unchanged,
  * and every call has one result at the right position.
  */
-export class Judge {
+export class RequestJudge {
   #frozen: string | undefined;
   #lastAnswer: LastAnswer | undefined;
   /** The prefix to which each thinking block of Anthropic Messages is bound, by the block. */

@@ -1,4 +1,4 @@
-import { factsOf } from '../../protocol/known-models.js';
+import { modelFacts } from '../../protocol/known-models.js';
 import type { FileKind, ModelFacts } from '../../protocol/model-families.js';
 import type { ProviderApi } from '../answer-writer.js';
 import { wireList, wireMembers, type Members } from '../wire-values.js';
@@ -22,7 +22,7 @@ export function checkModel(api: ProviderApi, body: Members): void {
   const model = String(body.model);
   const effort =
     body.reasoning_effort ?? wireMembers(body.reasoning).effort ?? wireMembers(body.output_config).effort ?? undefined;
-  const asked: Asked = { api, model, body, effort, facts: factsOf(model) };
+  const asked: Asked = { api, model, body, effort, facts: modelFacts(model) };
   for (const problem of [
     effortProblem,
     temperatureProblem,

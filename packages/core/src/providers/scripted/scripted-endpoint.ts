@@ -1,6 +1,6 @@
 import { PROVIDER_APIS, type ProviderApi } from '../answer-writer.js';
 import type { Frame } from './frames.js';
-import { Judge } from './judge.js';
+import { RequestJudge } from './judge.js';
 import { checkModel } from './model-rules.js';
 import { planAnswer, type PlannedAnswer } from './planned-answer.js';
 import { readChat } from './read-chat.js';
@@ -96,7 +96,7 @@ export class ScriptedEndpoint {
   /** The request bodies, parsed as JSON. */
   readonly requests: unknown[] = [];
   readonly #scenario: ParsedScenario;
-  readonly #judge = new Judge();
+  readonly #judge = new RequestJudge();
   /** The background answers, by id. */
   readonly #background = new Map<string, Extract<EndpointReply, { type: 'stream' }>>();
   #turns = 0;
@@ -115,7 +115,7 @@ export class ScriptedEndpoint {
   reply(request: EndpointRequest): EndpointReply {
     this.#replies += 1;
     const background = this.#background.get(request.path);
-    if (request.method === 'GET' && background !== undefined) return restOf(background, request.query);
+    if (request.method === 'GET' && background !== undefined) return remainingFrames(background, request.query);
     const api = apiAt(request.path);
     if (api === undefined)
       return this.#error(
@@ -164,7 +164,7 @@ export class ScriptedEndpoint {
   #take(api: ProviderApi, request: SeenRequest): EndpointReply {
     const turn = this.#scenario.turns[this.#turns];
     if (turn?.type === 'answer' && turn.begins_anew) this.#judge.beginAnew();
-    const judge = turn?.type === 'answer' && turn.aside ? new Judge() : this.#judge;
+    const judge = turn?.type === 'answer' && turn.aside ? new RequestJudge() : this.#judge;
     const fresh = judge.judge(request, turn?.type === 'answer' && turn.changes_prefix);
     if (turn === undefined)
       throw new Violation(`All ${this.#turns} turns of the scenario are used up. Add a turn for this request.`);
@@ -188,7 +188,7 @@ export class ScriptedEndpoint {
   #answer(
     api: ProviderApi,
     request: SeenRequest,
-    { turn, judge }: { turn: ScenarioAnswer; judge: Judge },
+    { turn, judge }: { turn: ScenarioAnswer; judge: RequestJudge },
   ): EndpointReply {
     const side = SIDES[api];
     const answer = planAnswer(turn, request, this.#turns, this.#scenario);
@@ -214,7 +214,7 @@ export class ScriptedEndpoint {
 }
 
 /** The frames after the event that `starting_after` of the query names. */
-function restOf(reply: Extract<EndpointReply, { type: 'stream' }>, query = ''): EndpointReply {
+function remainingFrames(reply: Extract<EndpointReply, { type: 'stream' }>, query = ''): EndpointReply {
   const after = Number(new URLSearchParams(query).get('starting_after') ?? -1);
   const next = reply.frames.findIndex(
     (frame) => frame.type === 'event' && Number(wireMembers(frame.data).sequence_number) > after,

@@ -68,7 +68,7 @@ function isRetryableStatus(status: number): boolean {
 }
 
 /** The members of a failure that come from the headers of the response. */
-export function namesIn(
+export function failureHeaders(
   headers: Headers,
   clock: Clock,
 ): { requestId?: string | undefined; retryAfterMs?: number | undefined } {
@@ -89,7 +89,7 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
     message: `${status}: ${said.message === '' ? response.statusText || 'The provider gave no reason.' : said.message}`,
     retryable,
     status,
-    ...namesIn(headers, clock),
+    ...failureHeaders(headers, clock),
     ...(said.native === undefined ? {} : { native: said.native }),
   };
 }

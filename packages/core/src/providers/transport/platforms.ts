@@ -2,7 +2,7 @@ import { ToolscriptUsageError } from '../../protocol/index.js';
 import { BEDROCK_HOST } from '../../protocol/model-services.js';
 
 /** Where a request goes, and what the service there expects in place of what the vendor's own service expects. */
-export interface Place {
+export interface RequestPlace {
   readonly url: URL;
   readonly keyHeader?: ((apiKey: string) => Record<string, string>) | undefined;
   readonly body?: ((body: object) => object) | undefined;
@@ -30,7 +30,7 @@ const BEDROCK_MODEL = /^\/model(?:\/|$)/u;
  * https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle and
  * https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry.
  */
-export function placeOf(baseUrl: URL, { path, model }: Wanted): Place {
+export function requestPlace(baseUrl: URL, { path, model }: Wanted): RequestPlace {
   const { hostname, pathname } = baseUrl;
   const isMessages = path === MESSAGES_PATH;
   if (AZURE_HOST.test(hostname) && pathname === '/')

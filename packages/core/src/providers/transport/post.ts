@@ -6,7 +6,7 @@ import {
   failureOfRedirect,
   failureOfResponse,
   firstTokenTimeout,
-  namesIn,
+  failureHeaders,
   totalTimeout,
   headerRateLimits,
   type RateLimit,
@@ -72,7 +72,7 @@ export async function post(request: PostRequest, settings: PostSettings): Promis
   const onFirstItem = (): void => deadlines.saysSomething();
   const { status, headers } = response;
   const rateLimits = headerRateLimits(headers);
-  return { type: 'answer', status, ...namesIn(headers, settings.clock), rateLimits, body, onFirstItem };
+  return { type: 'answer', status, ...failureHeaders(headers, settings.clock), rateLimits, body, onFirstItem };
 }
 
 type Head = { readonly type: 'response'; readonly response: Response } | Exclude<PostResult, { type: 'answer' }>;

@@ -13,7 +13,7 @@ import {
   type TakeOptions,
   type HarnessStore,
 } from '../../protocol/index.js';
-import type { Delivery, ScriptJournal, ScriptStart } from '../../calls/session/index.js';
+import type { TapeDelivery, ScriptJournal, ScriptStart } from '../../calls/session/index.js';
 import { sha256 } from '../../text/crypto.js';
 import type { PayloadSink, RunContext } from '../../protocol/run-context.js';
 import {
@@ -138,7 +138,7 @@ export class StoreJournal implements ScriptJournal {
     return this.#isOpen || this.#opening !== undefined ? this.#write() : undefined;
   }
 
-  delivered({ ended, ...delivery }: Delivery): void | Promise<void> {
+  delivered({ ended, ...delivery }: TapeDelivery): void | Promise<void> {
     this.#push({ t: 'delivered', ...delivery, ended: ended.map(withoutResult) });
     return this.#isOpen || this.#opening !== undefined ? this.#write() : undefined;
   }
@@ -154,7 +154,7 @@ export class StoreJournal implements ScriptJournal {
     return this.#write();
   }
 
-  made(calls: Delivery['calls']): void {
+  made(calls: TapeDelivery['calls']): void {
     if (calls.length > 0) this.#push({ t: 'made', calls });
   }
 

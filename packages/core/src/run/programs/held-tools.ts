@@ -11,9 +11,12 @@ function cellsWithTools(cells: readonly CellScope[], held: readonly HeldCalls[])
   const holders = new Map<string, Set<string>>();
   for (const variable of cells.flatMap(({ variables }) => variables))
     if (holdsFunctions(variable, sources)) holders.set(variable.name, new Set(variable.tools));
-  const callsOf = ({ tools, used }: HeldCalls) => [...tools, ...used.flatMap((name) => [...(holders.get(name) ?? [])])];
+  const heldCallTools = ({ tools, used }: HeldCalls) => [
+    ...tools,
+    ...used.flatMap((name) => [...(holders.get(name) ?? [])]),
+  ];
   const grows = (statement: HeldCalls) => {
-    const tools = callsOf(statement);
+    const tools = heldCallTools(statement);
     return statement.holders.filter((name) => addAll(holders.get(name), tools)).length > 0;
   };
   while (held.filter(grows).length > 0);

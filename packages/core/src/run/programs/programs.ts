@@ -72,7 +72,7 @@ export class Programs {
     } catch (error) {
       return scriptFailure(
         'StoreError',
-        `The variables of earlier scripts could not be read, so nothing has run: ${reasonOf(error)}`,
+        `The variables of earlier scripts could not be read, so nothing has run: ${failureReason(error)}`,
       );
     }
   }
@@ -123,7 +123,7 @@ export class Programs {
     const head = withHeldTools(next, declared.held ?? []);
     const made = { heapId: `heap_${outcome.scriptId}`.slice(0, 128), principal, head };
     const problem = await this.#add(cell.start, left, made);
-    if (problem === undefined) return { ...noted, heap: made.heapId, scope: scopeOf(head) };
+    if (problem === undefined) return { ...noted, heap: made.heapId, scope: scopeEntries(head) };
     const current = problem === OVERTAKEN ? await this.#newest(cell.start, principal) : heapId;
     return { ...withNote(noted, problem), heap: current };
   }
@@ -141,7 +141,7 @@ export class Programs {
     } catch (error) {
       if (!(error instanceof StorageLimitError))
         this.#onFault(heapId, `The variables of a script could not be stored: ${String(error)}. Check the store.`);
-      return lost(`they could not be stored: ${reasonOf(error)}`);
+      return lost(`they could not be stored: ${failureReason(error)}`);
     }
   }
 
@@ -174,7 +174,7 @@ function isWorthDelta([whole, ...deltas]: readonly StoredHeap[]): boolean {
 }
 
 /** The variables that the program's last script added. */
-function scopeOf({ cell, cells }: ProgramHead): ScopeEntry[] {
+function scopeEntries({ cell, cells }: ProgramHead): ScopeEntry[] {
   const own = cells.find((scope) => scope.cell === cell)?.variables ?? [];
   return own.map(({ name, type = 'unknown', isDeclared }) => ({
     name,
@@ -237,6 +237,6 @@ function noSuchHeap(heapId: string): ScriptFailure {
   );
 }
 
-function reasonOf(error: unknown): string {
+function failureReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -14,14 +14,14 @@ import type { WasmModule } from './webassembly.js';
  * compares every place with the engine's own traces.
  */
 
-export interface Place {
+export interface CodePlace {
   /** 1-based; 0 if none of the innermost MAX_FRAMES frames belongs to the script. */
   readonly line: number;
   /** 1-based, in bytes of UTF-8; 0 if `line` is 0. */
   readonly column: number;
 }
 
-export const NO_PLACE: Place = Object.freeze({ line: 0, column: 0 });
+export const NO_PLACE: CodePlace = Object.freeze({ line: 0, column: 0 });
 
 const OBJECT_CLASS = 2;
 const OBJECT_PAYLOAD = 6;
@@ -41,14 +41,14 @@ const TABLE = 5;
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
-  readonly #knownPlaces = new Map<number, Place>();
+  readonly #knownPlaces = new Map<number, CodePlace>();
   /**
    * The engine's name of the file whose calls count: the running script of a program. A call that a function of an
    * earlier script makes has the place in the running script that called the function. 0: every file counts.
    */
   file = 0;
   /** The last place in the running script, for calls that a function of an earlier script makes after an await. */
-  #last: Place = NO_PLACE;
+  #last: CodePlace = NO_PLACE;
 
   constructor(layout: CallSiteLayout) {
     this.#layout = layout;
@@ -66,7 +66,7 @@ export class PlaceReader {
   }
 
   /** The place of the innermost call that a script made. */
-  read(words: Uint32Array, bytes: Uint8Array): Place {
+  read(words: Uint32Array, bytes: Uint8Array): CodePlace {
     const layout = this.#layout;
     let frame = words[layout.currentFrame >> 2]! >> 2;
     for (let depth = 0; frame !== 0 && depth < MAX_FRAMES; depth++, frame = words[frame]! >> 2) {
@@ -96,7 +96,7 @@ function callSitePlace(
   code: number,
   next: number,
   { lines, instructions }: CallSiteLayout,
-): Place {
+): CodePlace {
   const table = new StepReader(bytes, words[code + lines + TABLE]!, words[code + lines + TABLE_LENGTH]!);
   const target = next - words[code + instructions]! - 1;
   let line = words[code + lines + FIRST_LINE]!;

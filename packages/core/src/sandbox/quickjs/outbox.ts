@@ -1,6 +1,6 @@
 import type { GuestThrow, LogLevel, SandboxEnd, SandboxHeap, SandboxLimits } from '../../protocol/index.js';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
-import type { Place } from './call-sites.js';
+import type { CodePlace } from './call-sites.js';
 
 /**
  * The message of the guest's bridge at the end of a segment, as one text; empty if the segment has nothing to report.
@@ -138,7 +138,7 @@ export function parseGuestThrow(json: string): GuestThrow {
  * Puts the guest's text into the frame in which the worker sends the text to the host: the index of the segment's first
  * call and the places of its calls precede the text.
  */
-export function frameSegment(firstCall: number, places: readonly Place[], text: string): string {
+export function frameSegment(firstCall: number, places: readonly CodePlace[], text: string): string {
   if (text === '') return '';
   let head = `${firstCall};`;
   for (const { line, column } of places) head += `${line},${column};`;
@@ -147,7 +147,7 @@ export function frameSegment(firstCall: number, places: readonly Place[], text: 
 
 export interface FramedSegment {
   readonly firstCall: number;
-  readonly places: readonly Place[];
+  readonly places: readonly CodePlace[];
   /** The text that the guest wrote. */
   readonly text: string;
 }
@@ -163,7 +163,7 @@ export function readFrame(framed: string): FramedSegment {
     return value;
   };
   const firstCall = number();
-  const places: Place[] = [];
+  const places: CodePlace[] = [];
   while (framed[at] !== GOES_ON && framed[at] !== ENDED && at < framed.length)
     places.push({ line: number(), column: number() });
   return { firstCall, places, text: framed.slice(at) };

@@ -1,5 +1,5 @@
 import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
-import { NO_PLACE, PlaceReader, type Place } from './call-sites.js';
+import { NO_PLACE, PlaceReader, type CodePlace } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { answerGuest, type GuestTexts } from './guest-texts.js';
@@ -25,11 +25,11 @@ export interface SlotJob {
   limits: SandboxLimits;
   /** Maximum time for which the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
-  cell?: CellStart | undefined;
+  cell?: SlotCell | undefined;
 }
 
 /** The memory in which a script of a program starts. */
-export interface CellStart {
+export interface SlotCell {
   /** The number of the script in its program, from 1. */
   number: number;
   /** See `snapshot.ts`: the difference from the image, then the differences from it in turn. */
@@ -130,7 +130,7 @@ export class Slot {
   #waiting = new Set<number>();
   #nextCall = 0;
   /** The places of the calls that the segment has made so far. */
-  #places: Place[] = [];
+  #places: CodePlace[] = [];
   #placeReader: PlaceReader | undefined;
   #limits: SandboxLimits | undefined;
   #texts: GuestTexts | undefined;
@@ -184,7 +184,7 @@ export class Slot {
    * Restores the memory in which a script of a program starts. Call it before `start`. `copy`: this memory as it is, if
    * it is known. Throws a `SnapshotError`.
    */
-  openHeap({ heap, isDelta }: CellStart, maxMemoryBytes: number, copy?: Uint8Array): void {
+  openHeap({ heap, isDelta }: SlotCell, maxMemoryBytes: number, copy?: Uint8Array): void {
     this.#isBroken = true;
     if (copy === undefined) for (const part of heap) restoreMemory(this.#engine, this.#image, part, maxMemoryBytes);
     else loadMemory(this.#engine, this.#image, copy);

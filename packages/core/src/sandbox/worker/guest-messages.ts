@@ -56,7 +56,7 @@ export function writeInit({
   return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0}${number}]`;
 }
 
-export function writeBatch(settlements: readonly Settlement[]): string {
+export function settlementBatch(settlements: readonly Settlement[]): string {
   const entries = settlements.map((settlement) => {
     if (settlement.ok) return `[${settlement.callIndex},1${settlement.json === '' ? '' : `,${settlement.json}`}]`;
     const { code, message, data, stack = '' } = settlement.error;

@@ -1,6 +1,6 @@
 import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import type { ImageHeader } from '../quickjs/image.js';
-import type { CellStart, SlotHeap, SlotSnapshot } from '../quickjs/slot.js';
+import type { SlotCell, SlotHeap, SlotSnapshot } from '../quickjs/slot.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
 import type { ExecuteArtefacts } from './artefacts.js';
 
@@ -48,7 +48,7 @@ export interface RunStart {
   /** Omitted if the limits are the same as in the last `run` command that had limits. */
   limits: SandboxLimits | undefined;
   /** Omitted if the script does not belong to a program. */
-  cell?: (CellStart & { maxMemoryBytes: number; /** See `RecentHeaps`. */ heapKey: string }) | undefined;
+  cell?: (SlotCell & { maxMemoryBytes: number; /** See `RecentHeaps`. */ heapKey: string }) | undefined;
 }
 
 /** See `GuestTexts`. */

@@ -25,7 +25,7 @@ import {
   sendSettlements,
   writeCapture,
 } from './live-run.js';
-import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
+import { ColumnReader, endSegment, readSegment, settlementBatch } from './guest-messages.js';
 import type { CancelReason } from './link.js';
 import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane, StartWatch } from './scheduling.js';
 import { ReportKind, type WorkerReport } from './messages.js';
@@ -188,7 +188,7 @@ export class QuickJsPool implements SandboxRuntime {
   settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
     if (run.state !== 'running') return;
     const settled = settlements.map(({ callIndex }) => callIndex);
-    const entry = { batchJson: writeBatch(settlements), settled, clockMs };
+    const entry = { batchJson: settlementBatch(settlements), settled, clockMs };
     run.tape.push(entry);
     run.wallMs = wallMs;
     if (run.worker === undefined) return;

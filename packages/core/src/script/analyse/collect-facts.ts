@@ -210,7 +210,7 @@ class FactCollector implements TreeFacts {
     if (collector !== '') this.#collectors.add(collector);
     const callback = innerFunction(first);
     if (method === 'reduce' && callback !== undefined && isNumber(node.arguments[1]))
-      this.sums.push({ ...rangeOf(callback), added: [callback.start, callback.end] });
+      this.sums.push({ ...nodeRange(callback), added: [callback.start, callback.end] });
     if (first?.type === 'Literal' && (method === 'hasOwnProperty' || method === 'has'))
       this.guardedMembers.add(String(first.value));
     this.calls.push({
@@ -333,7 +333,7 @@ class FactCollector implements TreeFacts {
   }
 }
 
-function rangeOf({ start, end }: Node): { start: number; end: number } {
+function nodeRange({ start, end }: Node): { start: number; end: number } {
   return { start, end };
 }
 

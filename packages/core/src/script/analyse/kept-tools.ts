@@ -33,14 +33,15 @@ export function heldCalls(
   if (inFunctions.length === 0 && keptTools.length === 0) return [];
   const starts = index.program.body.map(({ start }) => start);
   const parts = starts.map(() => ({ holders: new Set<string>(), tools: new Set<string>(), used: new Set<string>() }));
-  const partOf = ({ node }: Visit) => parts[lastAtMost(starts, node.start)]!;
-  for (const call of inFunctions) partOf(call.visit).tools.add(calledTool(call).tool);
+  const statementPart = ({ node }: Visit) => parts[lastAtMost(starts, node.start)]!;
+  for (const call of inFunctions) statementPart(call.visit).tools.add(calledTool(call).tool);
   for (const name of new Set([...own, ...keptNames])) {
     for (const use of (index.references.get(name) ?? []).filter(isHeld)) {
-      partOf(use).used.add(name);
-      if (isTopLevel(use)) partOf(use).holders.add(name);
+      statementPart(use).used.add(name);
+      if (isTopLevel(use)) statementPart(use).holders.add(name);
     }
-    for (const visit of index.declared.get(name) ?? []) if (isTopLevelName(visit)) partOf(visit).holders.add(name);
+    for (const visit of index.declared.get(name) ?? [])
+      if (isTopLevelName(visit)) statementPart(visit).holders.add(name);
   }
   return parts
     .filter(({ holders, tools, used }) => holders.size > 0 && tools.size + used.size > 0)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { compilerExecutable, coreFile } from '../../files/core-files.js';
-import { FairQueue, type Turn } from '../../protocol/fair-queue.js';
+import { FairQueue, type QueueTurn } from '../../protocol/fair-queue.js';
 import type { Defined } from '../../protocol/json.js';
 import { CheckerProcess, type NativeDiagnostic, type TypePlace } from './checker-process.js';
 
@@ -63,7 +63,7 @@ interface Job {
   readonly ask: (process: CheckerProcess) => Promise<Omit<CheckedAnswer, 'type'>>;
   readonly toolSet: ToolSet;
   readonly text: string;
-  readonly turn: Turn;
+  readonly turn: QueueTurn;
   readonly since: number;
   readonly resolve: (answer: CheckAnswer) => void;
   /** Number of processes that ended during this check for a reason other than its own computation. */
@@ -114,7 +114,7 @@ export class CheckPool {
   }
 
   /** Never rejects. */
-  check(toolSet: ToolSet, text: string, turn: Turn): Promise<CheckAnswer> {
+  check(toolSet: ToolSet, text: string, turn: QueueTurn): Promise<CheckAnswer> {
     return new Promise((resolve) => {
       if (this.#isClosed)
         return resolve({ type: 'unavailable', detail: 'The type checker is closed, because its harness is closed.' });
@@ -129,7 +129,7 @@ export class CheckPool {
     toolSet: ToolSet,
     text: string,
     places: readonly TypePlace[],
-    turn: Turn,
+    turn: QueueTurn,
   ): Promise<readonly (string | undefined)[]> {
     const none = places.map(() => undefined);
     if (this.#isClosed || places.length === 0) return none;

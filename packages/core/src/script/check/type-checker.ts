@@ -1,6 +1,6 @@
 import { busyFailure } from '../../protocol/busy-failure.js';
 import { scriptFailure, type ScriptFailure } from '../../protocol/errors.js';
-import type { Turn } from '../../protocol/fair-queue.js';
+import type { QueueTurn } from '../../protocol/fair-queue.js';
 import { showHidden } from '../../protocol/invisible.js';
 import { identifierName } from '../../text/identifier-name.js';
 import { missingNameAdvice } from '../../text/missing-names.js';
@@ -24,7 +24,7 @@ export interface TypeChecker {
    * Runs TypeScript. Never rejects. `source` is the script after repairs. Checks of several principals take turns.
    * A script that disagrees with `observed` gets a warning.
    */
-  check(source: string, turn: Turn, kept?: KeptVariables, observed?: ObservedTools): Promise<CheckAnswer>;
+  check(source: string, turn: QueueTurn, kept?: KeptVariables, observed?: ObservedTools): Promise<CheckAnswer>;
   /** Judges TypeScript's answer about the script. Offsets refer to `source`. */
   judge(
     answer: CheckAnswer,
@@ -37,7 +37,12 @@ export interface TypeChecker {
    * The types of a script's variables at its end, as TypeScript prints them, and of the value that it returned;
    * undefined for a variable without a known type. Never rejects.
    */
-  printTypes(source: string, declared: TopLevel, turn: Turn, options: PrintOptions): Promise<readonly PrintedType[]>;
+  printTypes(
+    source: string,
+    declared: TopLevel,
+    turn: QueueTurn,
+    options: PrintOptions,
+  ): Promise<readonly PrintedType[]>;
   /** Starts the process for which the first check would otherwise wait. */
   warm(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { FairQueue, type Turn } from '../../protocol/fair-queue.js';
+import { FairQueue, type QueueTurn } from '../../protocol/fair-queue.js';
 import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
 
 /**
@@ -30,7 +30,7 @@ export class CompileThread {
   }
 
   /** Never rejects. The time in which the thread starts does not count as a wait. */
-  run(request: CompileRequest, { principal, waitMs }: Turn): Promise<ThreadResult> {
+  run(request: CompileRequest, { principal, waitMs }: QueueTurn): Promise<ThreadResult> {
     return new Promise((resolve) => {
       if (this.#state.name === 'closed') return resolve({ type: 'closed' });
       const startMs = this.#state.name === 'none' || this.#state.name === 'starting' ? START_MS : 0;

@@ -3,7 +3,7 @@ import { Patterns } from './patterns.js';
 import { arity, isAnonymous, keyText, LAST, NONE, OPERATORS, quote, shadow, UnsupportedSyntax } from './scopes.js';
 import type { Coded } from './scopes.js';
 
-export type FunctionNode = NodeOf<'FunctionExpression'> | NodeOf<'ArrowFunctionExpression'>;
+export type RewrittenFunction = NodeOf<'FunctionExpression'> | NodeOf<'ArrowFunctionExpression'>;
 export type ClassNode = Extract<NodeOf<'ClassExpression'>, { body: unknown }>;
 type Member = NodeOf<'MemberExpression'>;
 type Call = NodeOf<'CallExpression'>;
@@ -17,9 +17,9 @@ export interface FunctionForm {
 
 /** Writes expressions: each leaves its label beside its value. */
 export abstract class Expressions extends Patterns {
-  protected abstract functionCode(node: FunctionNode, form: FunctionForm): string;
+  protected abstract functionCode(node: RewrittenFunction, form: FunctionForm): string;
   protected abstract classCode(node: ClassNode): string;
-  protected abstract accessorBody(node: FunctionNode, parameters: string): string;
+  protected abstract accessorBody(node: RewrittenFunction, parameters: string): string;
 
   protected expression(node: Node, name?: string): Coded {
     switch (node.type) {
@@ -110,7 +110,7 @@ export abstract class Expressions extends Patterns {
     return [name, this.find(name) === undefined ? `$.g(${quote(name)})` : NONE];
   }
 
-  #definition(node: FunctionNode | ClassNode, name: string): string {
+  #definition(node: RewrittenFunction | ClassNode, name: string): string {
     const ownName = node.type !== 'ArrowFunctionExpression' && node.id !== null ? node.id.name : undefined;
     if (isClass(node)) return `$.cls(${this.classCode(node)}${ownName === undefined ? `,${quote(name)}` : ''})`;
     const length = arity(node.params);
@@ -176,7 +176,7 @@ export abstract class Expressions extends Patterns {
     const { key, kind, method, computed, shorthand, value } = member;
     const [keyCode, keyLabel] = computed ? this.expression(key) : ([keyText(key), NONE] as const);
     const head = `${keyCode},${keyLabel}`;
-    if (kind !== 'init') return `${quote(kind)},${head},${this.#accessor(kind, value as FunctionNode)},0`;
+    if (kind !== 'init') return `${quote(kind)},${head},${this.#accessor(kind, value as RewrittenFunction)},0`;
     if (method) return `"v",${head},${this.#method(member, keyCode)},0`;
     const [code, label] =
       isAnonymous(value) && !computed ? this.expression(value, String(JSON.parse(keyCode))) : this.expression(value);
@@ -184,13 +184,13 @@ export abstract class Expressions extends Patterns {
     return `${isPrototype ? '"proto"' : '"v"'},${head},${code},${label}`;
   }
 
-  #accessor(kind: 'get' | 'set', value: FunctionNode): string {
+  #accessor(kind: 'get' | 'set', value: RewrittenFunction): string {
     const parameters = kind === 'set' ? '$v' : '';
     return `$.accr({${kind} x(${parameters}){${this.accessorBody(value, parameters)}}},${quote(kind)})`;
   }
 
   #method({ key, value, computed }: NodeOf<'Property'>, keyCode: string): string {
-    const node = value as FunctionNode;
+    const node = value as RewrittenFunction;
     const prefix = computed ? 'x' : this.input.text.slice(key.start, key.end);
     const code = this.functionCode(node, { kind: 'method', prefix });
     return `$.fn($.hm({${code}},${computed ? '"x"' : keyCode}),${arity(node.params)}${computed ? '' : `,${keyCode}`})`;
@@ -444,7 +444,7 @@ export abstract class Expressions extends Patterns {
   }
 }
 
-function isClass(node: FunctionNode | ClassNode): node is ClassNode {
+function isClass(node: RewrittenFunction | ClassNode): node is ClassNode {
   return node.type === 'ClassExpression';
 }
 

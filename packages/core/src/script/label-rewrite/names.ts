@@ -36,7 +36,7 @@ function visitChild(child: unknown, enter: (node: Node) => boolean | void): void
   if (typeof child === 'object' && child !== null) visit(child as Node, enter);
 }
 
-export function isFunction({ type }: Node): boolean {
+export function isFunctionNode({ type }: Node): boolean {
   return type === 'FunctionDeclaration' || type === 'FunctionExpression' || type === 'ArrowFunctionExpression';
 }
 
@@ -61,7 +61,7 @@ export function reassignedNames(root: Node): ReadonlySet<string> {
 export function assignedNames(root: Node): ReadonlySet<string> {
   const found = new Set<string>();
   visit(root, (node) => {
-    if (isFunction(node)) return false;
+    if (isFunctionNode(node)) return false;
     for (const name of assignedHere(node)) found.add(name);
     return true;
   });
@@ -83,7 +83,7 @@ export function varNames(body: readonly Node[]): readonly string[] {
   const found: string[] = [];
   for (const statement of body)
     visit(statement, (node) => {
-      if (isFunction(node) || node.type === 'ClassBody') return false;
+      if (isFunctionNode(node) || node.type === 'ClassBody') return false;
       if (node.type === 'VariableDeclaration' && node.kind === 'var')
         found.push(...node.declarations.flatMap(({ id }) => patternNames(id)));
       return true;
@@ -102,7 +102,7 @@ const JUMPS: ReadonlySet<string> = new Set([
 export function mayJump(root: Node): boolean {
   let found = false;
   visit(root, (node) => {
-    if (isFunction(node)) return false;
+    if (isFunctionNode(node)) return false;
     found ||= JUMPS.has(node.type);
     return true;
   });

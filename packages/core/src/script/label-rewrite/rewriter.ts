@@ -1,5 +1,5 @@
 import type { Node, NodeOf } from '../syntax/syntax.js';
-import { Expressions, type ClassNode, type FunctionForm, type FunctionNode } from './expressions.js';
+import { Expressions, type ClassNode, type FunctionForm, type RewrittenFunction } from './expressions.js';
 import { assignedNames, mayJump, patternNames, varNames } from './names.js';
 import {
   arity,
@@ -23,11 +23,11 @@ type Guard = (test: Coded) => string;
 /** Writes statements, functions and classes. */
 export class Rewriter extends Expressions {
   /** The whole script, as a function that receives the runtime. */
-  script(root: FunctionNode): string {
+  script(root: RewrittenFunction): string {
     return `($)=>{"use strict";const $th=0;return ${this.functionCode(root, { kind: 'arrow' })}}`;
   }
 
-  protected functionCode(node: FunctionNode, { kind, name = '', prefix = '' }: FunctionForm): string {
+  protected functionCode(node: RewrittenFunction, { kind, name = '', prefix = '' }: FunctionForm): string {
     const { async: isAsync } = node;
     const isGenerator = node.type !== 'ArrowFunctionExpression' && node.generator;
     const receiver = kind === 'arrow' ? '' : ',$th=$f.t';
@@ -43,11 +43,11 @@ export class Rewriter extends Expressions {
     return `${before}function${isGenerator ? '*' : ''} ${name}(${parameters}){${code}}`;
   }
 
-  protected accessorBody(node: FunctionNode, parameters: string): string {
+  protected accessorBody(node: RewrittenFunction, parameters: string): string {
     return `const $a=[${parameters}];const $f=$.enter($a),$th=$f.t;${this.#functionBody(node, false)}`;
   }
 
-  #functionBody({ params, body, async: isAsync, ...node }: FunctionNode, isArrow: boolean): string {
+  #functionBody({ params, body, async: isAsync, ...node }: RewrittenFunction, isArrow: boolean): string {
     const isGenerator = node.type !== 'ArrowFunctionExpression' && node.generator;
     const context = newContext({ isArrow, isAsync, isGenerator });
     const statements = body?.type === 'BlockStatement' ? body.body : [];
@@ -100,7 +100,7 @@ export class Rewriter extends Expressions {
       ? `[${this.expression(member.key)[0]}]`
       : this.input.text.slice(member.key.start, member.key.end);
     if (!('kind' in member)) return `${before}${key}${this.#field(member, key)};`;
-    const value = member.value as FunctionNode;
+    const value = member.value as RewrittenFunction;
     if (member.kind === 'get') return `${before}get ${key}(){${this.accessorBody(value, '')}}`;
     if (member.kind === 'set') return `${before}set ${key}($v){${this.accessorBody(value, '$v')}}`;
     return before + this.functionCode(value, { kind: 'method', prefix: key });
@@ -162,7 +162,7 @@ export class Rewriter extends Expressions {
       case 'VariableDeclaration':
         return node.declarations.map((one) => this.#declaration(node.kind, one)).join('');
       case 'FunctionDeclaration':
-        return this.functionCode(node as unknown as FunctionNode, { kind: 'function', name: node.id!.name });
+        return this.functionCode(node as unknown as RewrittenFunction, { kind: 'function', name: node.id!.name });
       case 'ClassDeclaration':
         return `${this.classCode(node as unknown as ClassNode)};$.cls(${node.id!.name});`;
       case 'ReturnStatement':

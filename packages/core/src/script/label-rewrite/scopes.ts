@@ -1,5 +1,5 @@
 import type { Node } from '../syntax/syntax.js';
-import { isFunction } from './names.js';
+import { isFunctionNode } from './names.js';
 
 /** Code of an expression, and code of its label, which is evaluated directly after it. */
 export type Coded = readonly [code: string, label: string];
@@ -135,7 +135,7 @@ export function arity(parameters: readonly Node[]): number {
 const PLAIN_PARAMETERS: ReadonlySet<string> = new Set(['Identifier', 'ObjectPattern', 'ArrayPattern']);
 
 export function isAnonymous(node: Node): boolean {
-  if (node.type === 'ClassExpression' || isFunction(node)) return !('id' in node) || node.id === null;
+  if (node.type === 'ClassExpression' || isFunctionNode(node)) return !('id' in node) || node.id === null;
   return false;
 }
 

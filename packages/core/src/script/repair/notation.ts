@@ -33,7 +33,7 @@ export function scriptOfForeignCalls(
   const unknown = calls.find(({ name }) => fit.called(name) === undefined);
   if (unknown !== undefined)
     return isMarked ? notationProblem(notation, `and there is no tool \`${unknown.name}\``, toolNames) : undefined;
-  const script = scriptOf(calls, fit);
+  const script = callsScript(calls, fit);
   const shown = script.length > MAX_SHOWN ? `${script.slice(0, MAX_SHOWN)}…` : script;
   return {
     script,
@@ -42,7 +42,7 @@ export function scriptOfForeignCalls(
 }
 
 /** The calls one after the other, because one may have effects that the next one needs. */
-function scriptOf(calls: ForeignCalls['calls'], fit: ToolFit): string {
+function callsScript(calls: ForeignCalls['calls'], fit: ToolFit): string {
   const [only = '', ...others] = calls.map(({ name, args }) => {
     const list = Object.keys(args).length === 0 ? '' : JSON.stringify(args);
     return `await ${fit.called(name)}(${list})`;

@@ -4,7 +4,7 @@ import { readFrame, readOutbox } from '#core/sandbox/quickjs/outbox.js';
 import { Slot, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { ToolNames } from '#core/sandbox/quickjs/guest-texts.js';
-import { writeBatch, writeInit } from '#core/sandbox/worker/guest-messages.js';
+import { settlementBatch, writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { asScript } from '#core/testing/drive-run.js';
 import { FaultyEngine } from './faulty-engine.js';
 import { FUZZ_LIMITS, type FuzzCase } from './fuzz-case.js';
@@ -247,7 +247,7 @@ class CaseRun {
     this.#pending = this.#pending.filter((one) => !chosen.includes(one));
     const batch = chosen.map(({ index, call }) => settlementOf(index, call));
     const indexes = chosen.map(({ index }) => index);
-    return slot.settle(writeBatch(batch), indexes, CLOCK_MS, WALL_MS);
+    return slot.settle(settlementBatch(batch), indexes, CLOCK_MS, WALL_MS);
   }
 
   /** Reads a segment. True if the script continues. */

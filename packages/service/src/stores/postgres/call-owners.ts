@@ -12,8 +12,8 @@ export class CallOwners {
 
   /** Remembers the principal of the thread or of the run that a call has returned. */
   learn(value: unknown): void {
-    const { run = value } = membersOf(value);
-    const { runId, threadId, principal } = membersOf(run);
+    const { run = value } = objectMembers(value);
+    const { runId, threadId, principal } = objectMembers(run);
     if (typeof principal !== 'string') return;
     for (const id of [runId, threadId]) if (typeof id === 'string') this.#remember(id, principal);
   }
@@ -21,7 +21,8 @@ export class CallOwners {
   /** The principal of a call with these parameters; undefined if none is known. */
   owner(parameters: readonly unknown[]): string | undefined {
     for (const parameter of parameters) {
-      const found = typeof parameter === 'string' ? this.#known.get(parameter) : this.#ownerOf(membersOf(parameter));
+      const found =
+        typeof parameter === 'string' ? this.#known.get(parameter) : this.#ownerOf(objectMembers(parameter));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -29,9 +30,9 @@ export class CallOwners {
 
   #ownerOf({ principal, runId, threadId, scope, filters }: Members): string | undefined {
     if (typeof principal === 'string') return principal;
-    const encoded = membersOf(filters).principal;
+    const encoded = objectMembers(filters).principal;
     if (typeof encoded === 'string') return JSON.parse(encoded) as string;
-    for (const id of [runId, threadId, membersOf(scope).id]) {
+    for (const id of [runId, threadId, objectMembers(scope).id]) {
       const found = typeof id === 'string' ? this.#known.get(id) : undefined;
       if (found !== undefined) return found;
     }
@@ -45,6 +46,6 @@ export class CallOwners {
   }
 }
 
-function membersOf(value: unknown): Members {
+function objectMembers(value: unknown): Members {
   return typeof value === 'object' && value !== null ? (value as Members) : {};
 }

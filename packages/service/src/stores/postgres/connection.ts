@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient, QueryResult } from 'pg';
 import type { Database, Dialect, Parameters, Row, Value } from '../tables/database.js';
-import { isConflict, isLostConnection, isUnsent, WAIT_MS } from './faults.js';
+import { isConflict, isLostPostgres, isUnsent, WAIT_MS } from './faults.js';
 import { insertStatement, postgresStatement, type Statement } from './statement.js';
 
 /** Maximum number of attempts at a transaction that conflicts with other transactions. */
@@ -161,7 +161,7 @@ export class PostgresConnection implements Database {
       await commit();
       return result;
     } catch (error) {
-      if (!isLostConnection(error)) await this.#client.query('ROLLBACK');
+      if (!isLostPostgres(error)) await this.#client.query('ROLLBACK');
       throw error;
     }
   }
@@ -183,7 +183,7 @@ export class PostgresConnection implements Database {
     try {
       return await commit();
     } catch (error) {
-      this.isInDoubt = isLostConnection(error) && !isUnsent(error);
+      this.isInDoubt = isLostPostgres(error) && !isUnsent(error);
       throw error;
     }
   }

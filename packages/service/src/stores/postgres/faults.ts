@@ -86,7 +86,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** Whether the connection can return no further answer. */
-export function isLostConnection(error: unknown): boolean {
+export function isLostPostgres(error: unknown): boolean {
   const code = postgresErrorCode(error);
   if (isRefusedParameter(error)) return false;
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);

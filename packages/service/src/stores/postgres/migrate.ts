@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '@toolscript/core/ports';
 import type { PostgresConnection } from './connection.js';
 import type { Place } from './faults.js';
-import { MIGRATIONS } from './migrations.js';
+import { POSTGRES_MIGRATIONS } from './migrations.js';
 
 /** The SQLSTATE code for a user who may not create or change tables. */
 const DENIED = '42501';
@@ -16,7 +16,7 @@ const EXISTS = new Set(['42P07', '42710', '23505']);
 export async function migrate(
   connection: PostgresConnection,
   place: Place,
-  steps: readonly string[] = MIGRATIONS,
+  steps: readonly string[] = POSTGRES_MIGRATIONS,
 ): Promise<void> {
   const found = await schemaVersion(connection);
   refuseNewer(found, steps.length, place);

@@ -3,7 +3,7 @@
  * steps. A released step never changes: the next version adds a step. Names and texts are those of
  * `tables/migrations.ts`.
  */
-export const MIGRATIONS: readonly string[] = [
+export const POSTGRES_MIGRATIONS: readonly string[] = [
   `
   CREATE SEQUENCE positions;
 

@@ -8,7 +8,7 @@ import { Changes } from './changes.js';
 import { postgresConfiguration, tryToConnect, type PostgresConfiguration } from './configuration.js';
 import { ConnectionTurns } from './connection-turns.js';
 import { PostgresConnection } from './connection.js';
-import { describePostgresFault, isCrowded, isOnStandby, isLostConnection, type Place } from './faults.js';
+import { describePostgresFault, isCrowded, isOnStandby, isLostPostgres, type Place } from './faults.js';
 import { migrate } from './migrate.js';
 import { ServerClock } from './server-clock.js';
 import type { ChangeBoard } from '../change-board.js';
@@ -209,7 +209,7 @@ export class PostgresDatabase implements TableCalls {
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
         if (attempt.session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
-        if (isOver || !(isLostConnection(error) || isCrowded(error) || isOnStandby(error)))
+        if (isOver || !(isLostPostgres(error) || isCrowded(error) || isOnStandby(error)))
           throw describePostgresFault(error, this.place);
       }
       await delay(waitMs);
@@ -223,7 +223,7 @@ export class PostgresDatabase implements TableCalls {
     try {
       return await action();
     } catch (error) {
-      isLost = isLostConnection(error) || isOnStandby(error);
+      isLost = isLostPostgres(error) || isOnStandby(error);
       throw error;
     } finally {
       isWaiting = false;
@@ -247,7 +247,7 @@ export class PostgresDatabase implements TableCalls {
       await tryToConnect({ ...this.#config, connectionTimeoutMillis: SILENT_MS });
       return true;
     } catch (error) {
-      return !isLostConnection((error as Error).cause);
+      return !isLostPostgres((error as Error).cause);
     }
   }
 

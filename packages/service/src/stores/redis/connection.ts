@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, ErrorReply } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/ports';
-import { describeRedisFault, isDenied, isLostConnection, isOnReplica, redisFault } from './faults.js';
+import { describeRedisFault, isDenied, isLostRedis, isOnReplica, redisFault } from './faults.js';
 import type { RedisPlace } from './place.js';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 
@@ -135,7 +135,7 @@ export class RedisConnection {
         return await action();
       } catch (error) {
         const isOver = this.isClosed || performance.now() + waitMs > deadline;
-        if (isOver || !isLostConnection(error)) throw describeRedisFault(error, this.place);
+        if (isOver || !isLostRedis(error)) throw describeRedisFault(error, this.place);
         if (isOnReplica(error)) this.#reconnect();
       }
       await delay(waitMs);

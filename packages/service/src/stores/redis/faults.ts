@@ -91,7 +91,7 @@ export function describeRedisFault(error: unknown, place: RedisPlace, isOpening 
  * Whether the command may be repeated: the connection was lost, or the server is not ready. Redis sends LOADING while
  * it starts.
  */
-export function isLostConnection(error: unknown): boolean {
+export function isLostRedis(error: unknown): boolean {
   if (error instanceof ErrorReply)
     return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message) || isOnReplica(error);
   const kind = redisFaultKind(error);

@@ -72,7 +72,7 @@ export class DocumentTables {
       const saved = await this.#insert(draft, place, { version: last + 1, bytes, versions: limits.versions, now });
       await this.#remember(draft, place.shelf, change, { ...saved, most: limits.changes });
       await this.#forgetNumbers(draft, place.shelf, limits.documents);
-      const { threadId } = columnsOf(draft.scope, draft.kind);
+      const { threadId } = scopeColumns(draft.scope, draft.kind);
       const shelf = { shelf: place.shelf, principal, threadId };
       await this.database.run(
         'INSERT INTO shelves VALUES (:shelf, :principal, :threadId, 0) ON CONFLICT (shelf) DO NOTHING',
@@ -210,7 +210,7 @@ export class DocumentTables {
         last: number - most,
       },
     );
-    const { threadId } = columnsOf(scope, kind);
+    const { threadId } = scopeColumns(scope, kind);
     // defence: changes-outlive-documents
     await this.database.insert('document_changes', [
       [shelf, number, change, threadId, version, bytes, createdAt, expiresAt],
@@ -246,7 +246,7 @@ export class DocumentTables {
       `INSERT INTO documents VALUES (:shelf, :floor, :scopeKind, :scopeId, :kind, :threadId, :last, NULL)
       ON CONFLICT (shelf, name) DO UPDATE SET version =
         CASE WHEN documents.version > excluded.version THEN documents.version ELSE excluded.version END`,
-      { ...place, last, ...columnsOf(scope, kind) },
+      { ...place, last, ...scopeColumns(scope, kind) },
     );
   }
 
@@ -280,7 +280,7 @@ export class DocumentTables {
       ON CONFLICT (shelf, name) DO UPDATE SET version = excluded.version, expires_at = excluded.expires_at`,
       {
         ...change,
-        ...columnsOf(scope, kind),
+        ...scopeColumns(scope, kind),
       },
     );
     const textId = newStoreId('txt');
@@ -302,7 +302,7 @@ export class DocumentTables {
   }
 }
 
-function columnsOf(scope: DocumentScope, kind: DocumentKind) {
+function scopeColumns(scope: DocumentScope, kind: DocumentKind) {
   const threadId = scope.kind === 'thread' ? scope.id : null;
   return { scopeKind: scope.kind, scopeId: encode(scope.id), kind, threadId };
 }

@@ -79,7 +79,7 @@ export class HeapTables {
       const isOf = threadId === undefined ? 'thread_id IS NULL' : 'thread_id = :threadId';
       const thread: Parameters = threadId === undefined ? {} : { threadId };
       let count = 0;
-      for (const owner of await ownersOf(this.database, isOf, thread, principal)) {
+      for (const owner of await threadOwners(this.database, isOf, thread, principal)) {
         await lockHeaps(this.database, owner);
         const newest = threadId === undefined ? undefined : await this.#newest(owner, threadId);
         const kept = newest === undefined ? named : [...named, newest.heap_id as string];
@@ -103,7 +103,7 @@ export class HeapTables {
 
 /** Deletes the heaps of a thread within a transaction, except those whose state another thread needs. */
 export async function deleteThreadHeaps(database: Database, threadId: string, principal?: string): Promise<void> {
-  for (const owner of await ownersOf(database, 'thread_id = :threadId', { threadId }, principal)) {
+  for (const owner of await threadOwners(database, 'thread_id = :threadId', { threadId }, principal)) {
     await lockHeaps(database, owner);
     await deleteUnlessNeeded(database, 'thread_id = :threadId', { owner, threadId });
     const sql = 'UPDATE heaps SET thread_id = NULL WHERE owner = :owner AND thread_id = :threadId';
@@ -111,7 +111,7 @@ export async function deleteThreadHeaps(database: Database, threadId: string, pr
   }
 }
 
-async function ownersOf(
+async function threadOwners(
   database: Database,
   condition: string,
   parameters: Parameters,

@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '@toolscript/core/ports';
 import Libsql from 'libsql';
 import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 import { BUSY_MS, sqliteCode } from './faults.js';
-import { MIGRATIONS } from './migrations.js';
+import { LIBSQL_MIGRATIONS } from './migrations.js';
 
 /** "Tool" in ASCII: identifies the program that owns a file. */
 const APPLICATION_ID = 0x546f6f6c;
@@ -57,7 +57,7 @@ export class LibsqlDatabase implements Database {
    * Creates a missing file, and migrates the schema. Rejects if the file cannot be opened. Tests pass `steps` of a
    * later version.
    */
-  static async open(path: string, steps: readonly string[] = MIGRATIONS): Promise<LibsqlDatabase> {
+  static async open(path: string, steps: readonly string[] = LIBSQL_MIGRATIONS): Promise<LibsqlDatabase> {
     const database = new LibsqlDatabase(path);
     try {
       await database.#open(path, steps);

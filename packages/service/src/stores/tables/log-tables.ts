@@ -65,7 +65,7 @@ export class LogTables {
       // defence: only-opened-runs-are-published
       if (row === undefined) throw storeErrors.runNotOpened(runId);
       const { nextSeq, isEnded } = rowPosition(row);
-      const { added } = await addEvents(this.database, logOf(batch.runId), batch, nextSeq);
+      const { added } = await addEvents(this.database, logKey(batch.runId), batch, nextSeq);
       if (added === 0) return nextSeq;
       refuseAfterEnd(batch, isEnded);
       await this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
@@ -82,7 +82,7 @@ export class LogTables {
       const row = await this.#find(range.runId);
       const from = Math.max(range.from ?? 0, (row?.first_seq as number | undefined) ?? 0);
       return {
-        ...(await readEvents(this.database, logOf(range.runId), { ...range, from })),
+        ...(await readEvents(this.database, logKey(range.runId), { ...range, from })),
         position: row && rowPosition(row),
       };
     });
@@ -229,7 +229,7 @@ export class LogTables {
       RETURNING next_seq, attempts`,
       { name: encode(group), runId, token, leaseMs, expiresAt: now + leaseMs },
     ))!;
-    const { texts } = await readEvents(this.database, logOf(runId), { from: row.next_seq as number, limit });
+    const { texts } = await readEvents(this.database, logKey(runId), { from: row.next_seq as number, limit });
     return { group, runId, token, attempt: row.attempts as number, texts };
   }
 
@@ -269,6 +269,6 @@ function rowDeadLetter(row: Row): DeadLetter {
   };
 }
 
-function logOf(runId: string) {
+function logKey(runId: string) {
   return { table: 'log_events', key: runId } as const;
 }

@@ -8,7 +8,7 @@
  * A transcript is the input and the events of a run; its number is the position of that run. A branch does not copy
  * transcripts: its runs refer to those of the runs that they copy. A transcript is deleted with its last run.
  */
-export const MIGRATIONS: readonly string[] = [
+export const LIBSQL_MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE counter (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), value INTEGER NOT NULL) STRICT;
   INSERT INTO counter VALUES (1, 0);

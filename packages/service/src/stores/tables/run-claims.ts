@@ -73,7 +73,7 @@ function isOfWorkspaces({ isOneOf }: Dialect): string {
  * runs of a class whether its worker opens them, and never reads the runs of the other classes. The migrations must
  * contain exactly this text.
  */
-function classOf({ indexedText }: Dialect, run: string): string {
+function runClass({ indexedText }: Dialect, run: string): string {
   return indexedText(`${run}needs || ${run}workspace`);
 }
 
@@ -83,7 +83,7 @@ function classOf({ indexedText }: Dialect, run: string): string {
  */
 function servedClasses(dialect: Dialect): string {
   const runs = `runs ${dialect.indexedBy('claimable_runs_of_class')}`;
-  const name = classOf(dialect, '');
+  const name = runClass(dialect, '');
   const member = (column: string) =>
     `(SELECT ${column} FROM ${runs} WHERE ${IS_ACTIVE} AND ${name} = classes.name ORDER BY position LIMIT 1)`;
   const isOpened = `(:opens IS NULL OR ${dialect.isSubset('known.needs', ':opens')})`;
@@ -108,7 +108,7 @@ function claimStatements(dialect: Dialect) {
   const isServed = `${isOfWorkspaces(dialect)} AND ${isOpened}`;
   const claiming = claimSql.bind(undefined, dialect.union('needs', ':needs'));
   const one = 'run_id = :runId';
-  const ofClass = classOf(dialect, 'candidate.');
+  const ofClass = runClass(dialect, 'candidate.');
   const ofRun = (text: string) => `(SELECT ${text} FROM runs WHERE ${one})`;
   return {
     /** The oldest of the given runs that no other claim has locked. */
@@ -125,7 +125,7 @@ function claimStatements(dialect: Dialect) {
     ),
     /** A run of the same class and principal as the given one. */
     like: claiming(
-      `${indexedBy('claimable_runs_of_principal')} WHERE ${ofClass} = ${ofRun(classOf(dialect, ''))}
+      `${indexedBy('claimable_runs_of_principal')} WHERE ${ofClass} = ${ofRun(runClass(dialect, ''))}
         AND ${indexedText('candidate.principal')} = ${ofRun(indexedText('principal'))} AND ${IS_FREE} AND ${isServed}`,
       skipLocked,
     ),
@@ -138,8 +138,8 @@ function claimStatements(dialect: Dialect) {
 function turnStatements(dialect: Dialect) {
   const { indexedBy, indexedText } = dialect;
   const served = servedClasses(dialect);
-  const name = classOf(dialect, '');
-  const ofCandidate = classOf(dialect, 'candidate.');
+  const name = runClass(dialect, '');
+  const ofCandidate = runClass(dialect, 'candidate.');
   const principal = indexedText('principal');
   const principals = `(SELECT min(${principal}) FROM runs ${indexedBy('claimable_runs_of_principal')} WHERE ${IS_ACTIVE}`;
   const oldest = (index: string, where: string) => `(SELECT position FROM runs AS candidate ${indexedBy(index)}

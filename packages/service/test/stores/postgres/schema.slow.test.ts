@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openStores } from '#service/stores/index.js';
 import { PostgresConnection } from '#service/stores/postgres/connection.js';
 import { migrate } from '#service/stores/postgres/migrate.js';
-import { MIGRATIONS } from '#service/stores/postgres/migrations.js';
+import { POSTGRES_MIGRATIONS } from '#service/stores/postgres/migrations.js';
 import {
   administrator,
   changedUrl,
@@ -40,17 +40,22 @@ describeWithPostgres('the schema', () => {
     const children = [1, 2, 3, 4].map(() => fork(OPENER, [url]));
     const exits = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0] as number));
     expect(exits).toEqual([0, 0, 0, 0]);
-    expect(await versionsIn(url)).toEqual([{ version: MIGRATIONS.length }]);
+    expect(await versionsIn(url)).toEqual([{ version: POSTGRES_MIGRATIONS.length }]);
   });
 
   it('of a newer version is refused in one sentence and unchanged', async () => {
     const url = await newSchemaUrl();
     await (await openStores(url)).close();
-    await administrator.query(`UPDATE ${schemaOf(url)}.toolscript_schema SET version = ${MIGRATIONS.length + 1}`);
-    expect(await refusalOf(url)).toMatch(
-      new RegExp(`newer version of Toolscript .*schema is ${MIGRATIONS.length + 1}, this version supports`, 'u'),
+    await administrator.query(
+      `UPDATE ${schemaOf(url)}.toolscript_schema SET version = ${POSTGRES_MIGRATIONS.length + 1}`,
     );
-    expect(await versionsIn(url)).toEqual([{ version: MIGRATIONS.length + 1 }]);
+    expect(await refusalOf(url)).toMatch(
+      new RegExp(
+        `newer version of Toolscript .*schema is ${POSTGRES_MIGRATIONS.length + 1}, this version supports`,
+        'u',
+      ),
+    );
+    expect(await versionsIn(url)).toEqual([{ version: POSTGRES_MIGRATIONS.length + 1 }]);
   });
 
   it('with tables of another program is refused and unchanged', async () => {
@@ -98,10 +103,10 @@ describeWithPostgres('the schema', () => {
     const { name, url: guest } = await newUser(url);
     await administrator.query(`GRANT USAGE ON SCHEMA ${schemaOf(url)} TO ${name}`);
     await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${schemaOf(url)} TO ${name}`);
-    const later = [...MIGRATIONS, "ALTER TABLE threads ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"];
-    const refusal = `has tables of an older version of Toolscript (version ${MIGRATIONS.length}), and the user "${name}" may not create or change them`;
+    const later = [...POSTGRES_MIGRATIONS, "ALTER TABLE threads ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'"];
+    const refusal = `has tables of an older version of Toolscript (version ${POSTGRES_MIGRATIONS.length}), and the user "${name}" may not create or change them`;
     await expect(migrateAs(guest, later)).rejects.toThrow(refusal);
-    expect(await versionsIn(url)).toEqual([{ version: MIGRATIONS.length }]);
+    expect(await versionsIn(url)).toEqual([{ version: POSTGRES_MIGRATIONS.length }]);
     await migrateAs(url, later);
     expect(await versionsIn(url)).toEqual([{ version: later.length }]);
     const { rows } = await administrator.query(`SELECT thread_id, colour FROM ${schemaOf(url)}.threads`);

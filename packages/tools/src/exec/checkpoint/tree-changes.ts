@@ -64,7 +64,7 @@ async function rawChanges(repository: PrivateRepository, before: Snapshot, after
 }
 
 async function blobSizes(repository: PrivateRepository, raw: readonly RawChange[]): Promise<Map<string, number>> {
-  const ids = [...new Set(raw.flatMap(idsOf))];
+  const ids = [...new Set(raw.flatMap(objectIds))];
   const lines = (await repository.git(['cat-file', '--batch-check'], ids.map((id) => `${id}\n`).join(''))).toString();
   return new Map(
     lines.split('\n').map((line) => {
@@ -84,7 +84,7 @@ async function filteredPaths(repository: PrivateRepository, raw: readonly RawCha
   return filtered;
 }
 
-function idsOf({ modes, ids }: RawChange): string[] {
+function objectIds({ modes, ids }: RawChange): string[] {
   return ids.filter((_, index) => modes[index] !== NONE);
 }
 
@@ -92,7 +92,7 @@ function groups(raw: readonly RawChange[], sizes: ReadonlyMap<string, number>): 
   const made: RawChange[][] = [[]];
   let bytes = 0;
   for (const change of raw) {
-    const size = idsOf(change).reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+    const size = objectIds(change).reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
     if (bytes > 0 && bytes + size > MAX_GROUP_BYTES) {
       made.push([]);
       bytes = 0;
@@ -114,7 +114,7 @@ async function readGroup(
   group: readonly RawChange[],
   { sizes, filtered, factsBefore }: GroupFacts,
 ): Promise<TreeChange[]> {
-  const ids = [...new Set(group.flatMap(idsOf))].filter((id) => (sizes.get(id) ?? Infinity) <= MAX_GROUP_BYTES);
+  const ids = [...new Set(group.flatMap(objectIds))].filter((id) => (sizes.get(id) ?? Infinity) <= MAX_GROUP_BYTES);
   const read = await repository.blobs(ids);
   const contents = new Map(ids.map((id, index) => [id, read[index]!]));
   return group.map(({ path, modes, ids: [id, newId] }) => {

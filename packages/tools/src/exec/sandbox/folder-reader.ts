@@ -57,7 +57,7 @@ export class FolderReader {
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
       if (this.#isClosed(folder, code)) return undefined;
       // defence: closed-folders-are-opened
-      if (openFolder(folder)) return this.#readOpened(path, read);
+      if (addOwnRights(folder)) return this.#readOpened(path, read);
       this.#report(path, code);
       return undefined;
     }
@@ -99,7 +99,7 @@ export function resolvedPath(path: string): string | undefined {
 }
 
 /** Adds this user's rights to a folder. Returns whether it succeeded. */
-export function openFolder(folder: string): boolean {
+export function addOwnRights(folder: string): boolean {
   try {
     const { mode } = lstatSync(systemPath(folder));
     chmodSync(systemPath(folder), (mode & 0o7777) | 0o700);
@@ -114,12 +114,12 @@ function listFolder(path: string): FolderEntry[] {
   // Node.js has replaced bytes that are not UTF-8.
   // defence: names-of-any-bytes
   const isText = entries.every(({ name }) => !name.includes('\ufffd'));
-  if (isText) return entries.map((entry) => ({ name: entry.name, type: typeOf(entry) }));
+  if (isText) return entries.map((entry) => ({ name: entry.name, type: entryType(entry) }));
   const exact = readdirSync(systemPath(path), { withFileTypes: true, encoding: 'buffer' });
-  return exact.map((entry) => ({ name: pathText(entry.name), type: typeOf(entry) }));
+  return exact.map((entry) => ({ name: pathText(entry.name), type: entryType(entry) }));
 }
 
-function typeOf(entry: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): FolderEntry['type'] {
+function entryType(entry: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): FolderEntry['type'] {
   if (entry.isDirectory()) return 'folder';
   if (entry.isSymbolicLink()) return 'link';
   return entry.isFile() ? 'file' : 'other';

@@ -91,7 +91,7 @@ export class Guard {
     const units = new Map<string, string>();
     for (const entry of entries)
       if (!isHarmless(entry, reader) && !isKnown(entry, guarded, states))
-        units.set(unitOf(entry, guarded, states), entry.reason);
+        units.set(movedUnit(entry, guarded, states), entry.reason);
     const holders = foldersAbove(entries);
     for (const path of links) {
       const isNew = guarded.links.get(path) !== states.identity(path);
@@ -162,7 +162,7 @@ function leadsInto(path: string, folders: ReadonlySet<string>): boolean {
 }
 
 /** The outermost new repository around an entry; the entry if there is none. */
-function unitOf({ path, within }: ProtectedEntry, { entries }: GuardedState, states: EntryStates): string {
+function movedUnit({ path, within }: ProtectedEntry, { entries }: GuardedState, states: EntryStates): string {
   const isNew = (repository: string): boolean => entries.get(repository)?.state !== states.identity(repository);
   // defence: new-repositories-as-one-unit
   return within.find(isNew) ?? path;
@@ -176,7 +176,7 @@ function outermostNewFolder(path: string, { listings, entries, folders }: Guarde
   for (let count = 1; count <= names.length; count += 1) {
     const folder = join(root, ...names.slice(0, count));
     if (entries.has(folder)) return undefined;
-    if (listings.get(folder)?.inode !== inodeOf(folder)) return folder;
+    if (listings.get(folder)?.inode !== pathInode(folder)) return folder;
   }
   return undefined;
 }
@@ -197,7 +197,7 @@ function moveAway(
   return { moved, unmoved };
 }
 
-function inodeOf(path: string): bigint | undefined {
+function pathInode(path: string): bigint | undefined {
   try {
     return lstatSync(systemPath(path), { bigint: true }).ino;
   } catch {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemCode } from '../../failure.js';
-import { openFolder } from './folder-reader.js';
+import { addOwnRights } from './folder-reader.js';
 import { systemPath } from './system-path.js';
 
 /** Maximum characters of an entry's own name in its new name, which may have 255 bytes. */
@@ -56,7 +56,7 @@ function rename(from: string, to: string): void {
     if (systemCode(error) === 'EXDEV') throw error;
     // A folder gets a new parent only if it is writable itself.
     // defence: quarantine-in-closed-folders
-    for (const folder of [dirname(from), from]) openFolder(folder);
+    for (const folder of [dirname(from), from]) addOwnRights(folder);
     renameSync(systemPath(from), to);
   }
 }

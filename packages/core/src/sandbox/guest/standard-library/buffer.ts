@@ -35,7 +35,7 @@ function encodingNamed(name: unknown): Encoding {
   }
 }
 
-function bytesOf(text: string, encoding: Encoding): Uint8Array {
+function encodedBytes(text: string, encoding: Encoding): Uint8Array {
   switch (encoding) {
     case 'utf8':
       return new TextEncoder().encode(text);
@@ -86,7 +86,7 @@ function unitBytes(text: string): Uint8Array {
   return bytes;
 }
 
-function textOf(bytes: Uint8Array, encoding: Encoding): string {
+function decodedText(bytes: Uint8Array, encoding: Encoding): string {
   const conversions = bytes as unknown as Conversions;
   switch (encoding) {
     case 'utf8':
@@ -118,7 +118,7 @@ function unitText(bytes: Uint8Array): string {
 export class Buffer extends Uint8Array {
   // oxlint-disable-next-line typescript/no-explicit-any -- the overloads of Uint8Array return other types
   static override from(source: unknown, second?: unknown, length?: number): any {
-    if (typeof source === 'string') return wrapped(bytesOf(source, encodingNamed(second)));
+    if (typeof source === 'string') return wrapped(encodedBytes(source, encodingNamed(second)));
     if (source instanceof ArrayBuffer) return new Buffer(source, second as number | undefined, length);
     if (ArrayBuffer.isView(source) || isArray(source)) return new Buffer(source as unknown as number[]);
     const data = (source as { data?: unknown } | null | undefined)?.data;
@@ -130,7 +130,7 @@ export class Buffer extends Uint8Array {
     const buffer = new Buffer(size);
     if (typeof fill === 'number') buffer.fill(fill);
     else if (typeof fill === 'string') {
-      const bytes = bytesOf(fill, encodingNamed(encoding));
+      const bytes = encodedBytes(fill, encodingNamed(encoding));
       for (let index = 0; bytes.length > 0 && index < size; index++) buffer[index] = bytes[index % bytes.length]!;
     }
     return buffer;
@@ -163,7 +163,7 @@ export class Buffer extends Uint8Array {
 
   static byteLength(value: unknown, encoding?: unknown): number {
     return typeof value === 'string'
-      ? bytesOf(value, encodingNamed(encoding)).length
+      ? encodedBytes(value, encodingNamed(encoding)).length
       : (value as { byteLength: number }).byteLength;
   }
 
@@ -175,7 +175,7 @@ export class Buffer extends Uint8Array {
   }
 
   override toString(encoding?: unknown, start = 0, end = this.length): string {
-    return textOf(this.subarray(max(start, 0), max(end, 0)), encodingNamed(encoding));
+    return decodedText(this.subarray(max(start, 0), max(end, 0)), encodingNamed(encoding));
   }
 
   toJSON(): object {
@@ -201,7 +201,7 @@ export class Buffer extends Uint8Array {
     if (at > this.length) throw new RangeError('The offset is after the end of the buffer');
     const named = typeof offset === 'string' ? offset : typeof length === 'string' ? length : encoding;
     const room = typeof length === 'number' ? length : this.length - at;
-    const part = bytesOf(text, encodingNamed(named)).subarray(0, min(room, this.length - at));
+    const part = encodedBytes(text, encodingNamed(named)).subarray(0, min(room, this.length - at));
     this.set(part, at);
     return part.length;
   }
