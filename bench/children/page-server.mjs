@@ -9,7 +9,11 @@ import { pageFolder } from '@toolscript/web';
 const [token] = process.argv.slice(2);
 const harness = createHarness({ tools: [], typecheck: 'off' });
 const config = defineAgent({ slug: 'writer', carrier: 'text', provider: { api: 'scripted', model: 'writer' } });
-const writer = { config, open: async () => ({ agent: config, provider: writingModel(), harness }) };
+const writer = {
+  config,
+  capability: harness.capability,
+  open: async () => ({ agent: config, provider: writingModel(), harness }),
+};
 const { stores, log: events } = await openDatabase('memory:');
 const app = await createServer({
   stores,

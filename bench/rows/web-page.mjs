@@ -17,6 +17,8 @@ const ARGUMENTS = [
 ];
 /** 100 deltas a second. */
 const EVERY_MS = 10;
+/** Bytes in a second. */
+const SLOW = 50 * 1024;
 const VIEWPORT = { width: 1440, height: 1000 };
 
 const KINDS = [
@@ -39,6 +41,7 @@ export async function measure({ effort }) {
     const rows = [];
     for (const kind of KINDS) rows.push(...(await rowsOf(kind, server, browser, effort)));
     rows.push(await memoryRow(server, browser, effort), await openRow(server, browser, effort));
+    rows.push(...(await slowRows(server, browser, effort)));
     return rows;
   } finally {
     await browser.close();
@@ -105,6 +108,44 @@ async function openRow(server, browser, { pageOpens }) {
     await context.close();
   }
   return alternate(row, ours(samples), 1);
+}
+
+/** A line of 50 KB a second, and a browser without a cache. */
+async function slowRows(server, browser, { pageOpens }) {
+  const paint = {
+    name: 'web-slow-paint',
+    title: 'from the address to the first paint, at 50 KB a second',
+    unit: 'ms',
+    better: 'lower',
+    limit: 1_500,
+  };
+  const bytes = {
+    name: 'web-transferred',
+    title: 'bytes of the first load, as transferred',
+    unit: 'bytes',
+    better: 'lower',
+    limit: 250_000,
+  };
+  const [paints, sizes] = [[], []];
+  for (let round = 0; round < pageOpens; round += 1) {
+    const context = await browser.newContext({ viewport: VIEWPORT });
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    let size = 0;
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => (size += encodedDataLength));
+    await session.send('Network.enable');
+    const line = { offline: false, latency: 0, downloadThroughput: SLOW, uploadThroughput: SLOW };
+    await session.send('Network.emulateNetworkConditions', line);
+    await page.goto(`${server.url}/#token=${TOKEN}`, { waitUntil: 'commit' });
+    await page.locator('.thread-list > *').first().waitFor({ state: 'attached', timeout: 60_000 });
+    const [entry] = await page.evaluate(() =>
+      performance.getEntriesByName('first-contentful-paint').map(({ startTime }) => startTime),
+    );
+    paints.push(entry);
+    sizes.push(size);
+    await context.close();
+  }
+  return [await alternate(paint, ours(paints), 1), await alternate(bytes, ours(sizes), 1)];
 }
 
 function ours(samples) {

@@ -17,8 +17,14 @@ import type {
   FilePage,
   FileQuery,
   NewApiKey,
+  Provider,
   RulePage,
   Run,
+  SavedKind,
+  SavedOwner,
+  SavedPage,
+  SavedQuery,
+  SavedText,
   ScriptOutcome,
   ScriptQuery,
   SubmitBody,
@@ -91,6 +97,14 @@ export interface Client {
     /** Deletes all versions. */
     delete(threadId: string, fileKey: string, options?: RequestOptions): Promise<void>;
   };
+  /** Saved prompts and scripts: your own, those of the workspace, or those of a thread. */
+  readonly saved: {
+    list(kind: SavedKind, query?: SavedQuery, options?: RequestOptions): Promise<SavedPage>;
+    /** The newest version, with its text. */
+    get(kind: SavedKind, name: string, query?: SavedOwner, options?: RequestOptions): Promise<SavedText>;
+    /** Deletes all versions. */
+    delete(kind: SavedKind, name: string, query?: SavedOwner, options?: RequestOptions): Promise<void>;
+  };
   readonly runs: {
     get(runId: string, options?: RequestOptions): Promise<Run>;
     /** An image that a result of the run names by its SHA-256. */
@@ -126,6 +140,14 @@ export interface Client {
     /** The response contains the key's token, which is never shown again. */
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
+  };
+  /** The providers of models. Each method needs the scope `admin`. */
+  readonly providers: {
+    list(options?: RequestOptions): Promise<readonly Provider[]>;
+    /** Tests the key, stores it, and returns the models of the provider. */
+    connect(provider: string, key: string, options?: RequestOptions): Promise<readonly string[]>;
+    /** Removes the stored key. */
+    remove(provider: string, options?: RequestOptions): Promise<void>;
   };
   /** Remembered approvals of the server's workspace. Each method needs the scope `admin`. */
   readonly rules: {
@@ -184,10 +206,12 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
         options,
       ),
     keys: keyMethods(api),
+    providers: providerMethods(api),
     rules: ruleMethods(api),
     scripts: scriptMethods(api),
     threads: threadMethods(api),
     files: fileMethods(api),
+    saved: savedMethods(api),
     runs: runMethods(api),
     approvals: approvalMethods(api),
     agents: { list: ({ signal } = {}) => answerData(api.GET('/api/v2/agents', withSignal(signal))) },
@@ -237,6 +261,19 @@ function fileMethods(api: Api): Client['files'] {
   };
 }
 
+function savedMethods(api: Api): Client['saved'] {
+  const all = '/api/v2/saved/{kind}';
+  const one = `${all}/{name}` as const;
+  return {
+    list: (kind, query = {}, { signal } = {}) =>
+      answerData(api.GET(all, { params: { path: { kind }, query }, ...withSignal(signal) })),
+    get: (kind, name, query = {}, { signal } = {}) =>
+      answerData(api.GET(one, { params: { path: { kind, name }, query }, ...withSignal(signal) })),
+    delete: async (kind, name, query = {}, { signal } = {}) =>
+      void (await answerData(api.DELETE(one, { params: { path: { kind, name }, query }, ...withSignal(signal) }))),
+  };
+}
+
 function runMethods(api: Api): Client['runs'] {
   return {
     get: (runId, { signal } = {}) =>
@@ -279,6 +316,19 @@ function keyMethods(api: Api): Client['keys'] {
       void (await answerData(
         api.DELETE('/api/v2/keys/{keyId}', { params: { path: { keyId } }, ...withSignal(signal) }),
       )),
+  };
+}
+
+function providerMethods(api: Api): Client['providers'] {
+  const one = '/api/v2/providers/{provider}';
+  return {
+    list: async ({ signal } = {}) => (await answerData(api.GET('/api/v2/providers', withSignal(signal)))).data,
+    connect: async (provider, key, { signal } = {}) => {
+      const request = { params: { path: { provider } }, body: { key }, ...withSignal(signal) };
+      return (await answerData(api.PUT(one, request))).models;
+    },
+    remove: async (provider, { signal } = {}) =>
+      void (await answerData(api.DELETE(one, { params: { path: { provider } }, ...withSignal(signal) }))),
   };
 }
 

@@ -172,6 +172,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the providers of models whose key the server can store, without the keys
+         * @description Lists the providers of models whose key the server can store, without the keys.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/providers/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Tests a key at the provider, and stores it if the provider accepts it
+         * @description Tests a key at the provider, and stores it if the provider accepts it. Answers the models of the provider. No answer contains the key.
+         */
+        put: operations["connectProvider"];
+        post?: never;
+        /**
+         * Removes the stored key of a provider
+         * @description Removes the stored key of a provider. The key stays valid until you revoke it at the provider.
+         */
+        delete: operations["removeProvider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/rules": {
         parameters: {
             query?: never;
@@ -267,6 +311,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/saved/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists saved prompts or scripts by name, each with its newest version
+         * @description Lists saved prompts or scripts by name, each with its newest version. "scope" is "principal" (your own), "workspace", or "thread" with "threadId". "snippet" is a saved script.
+         */
+        get: operations["listSaved"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/saved/{kind}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the newest version of a saved prompt or script, with its text
+         * @description Shows the newest version of a saved prompt or script, with its text. "scope" is "principal" (your own), "workspace", or "thread" with "threadId". "snippet" is a saved script.
+         */
+        get: operations["getSaved"];
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a saved prompt or script with all its versions; one of the workspace needs the scope "admin"
+         * @description Deletes a saved prompt or script with all its versions; one of the workspace needs the scope "admin". "scope" is "principal" (your own), "workspace", or "thread" with "threadId". "snippet" is a saved script.
+         */
+        delete: operations["deleteSaved"];
         options?: never;
         head?: never;
         patch?: never;
@@ -425,7 +513,7 @@ export interface paths {
         };
         /**
          * Lists your threads, the most recently changed one first
-         * @description Lists your threads, the most recently changed one first.
+         * @description Lists your threads, the most recently changed one first. "text" finds titles, messages, answers and names of files; "state" those whose active or newest run is in that state.
          */
         get: operations["listThreads"];
         put?: never;
@@ -884,7 +972,7 @@ export interface components {
             tool?: string | undefined;
             turnId?: string | undefined;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "script_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "undo";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "run_submitted" | "run_cancelled" | "run_resumed" | "script_cancelled" | "thread_renamed" | "thread_deleted" | "file_deleted" | "saved_deleted" | "rule_deleted" | "mcp_call" | "key_added" | "key_revoked" | "provider_connected" | "provider_removed" | "undo";
         } & {
             [key: string]: unknown;
         };
@@ -2733,6 +2821,107 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            key: "none" | "stored" | "environment";
+                            name: string;
+                            provider: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    connectProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    removeProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     listRules: {
         parameters: {
             query?: never;
@@ -2881,6 +3070,137 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listSaved: {
+        parameters: {
+            query?: {
+                after?: string | undefined;
+                limit?: number | undefined;
+                scope?: "thread" | "principal" | "workspace" | undefined;
+                threadId?: string | undefined;
+            } | undefined;
+            header?: never;
+            path: {
+                kind: "prompt" | "snippet";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            bytes: number;
+                            createdAt: number;
+                            description?: string | undefined;
+                            input?: {
+                                [key: string]: unknown;
+                            } | undefined;
+                            name: string;
+                            output?: {
+                                [key: string]: unknown;
+                            } | undefined;
+                            /** @enum {string} */
+                            scope: "thread" | "principal" | "workspace";
+                            version: number;
+                        }[];
+                        next?: string | undefined;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getSaved: {
+        parameters: {
+            query?: {
+                scope?: "thread" | "principal" | "workspace" | undefined;
+                threadId?: string | undefined;
+            } | undefined;
+            header?: never;
+            path: {
+                kind: "prompt" | "snippet";
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        createdAt: number;
+                        description?: string | undefined;
+                        input?: {
+                            [key: string]: unknown;
+                        } | undefined;
+                        name: string;
+                        output?: {
+                            [key: string]: unknown;
+                        } | undefined;
+                        /** @enum {string} */
+                        scope: "thread" | "principal" | "workspace";
+                        text: string;
+                        version: number;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteSaved: {
+        parameters: {
+            query?: {
+                scope?: "thread" | "principal" | "workspace" | undefined;
+                threadId?: string | undefined;
+            } | undefined;
+            header?: never;
+            path: {
+                kind: "prompt" | "snippet";
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
@@ -3255,6 +3575,7 @@ export interface operations {
             query?: {
                 after?: string | undefined;
                 limit?: number | undefined;
+                state?: "queued" | "running" | "suspended" | "completed" | "failed" | "cancelled" | "incomplete" | undefined;
                 text?: string | undefined;
             } | undefined;
             header?: never;

@@ -31,6 +31,14 @@ export type ThreadQuery = Query<'listThreads'>;
 export type FilePage = Answer<'listFiles'>;
 export type ThreadFile = FilePage['data'][number];
 export type FileQuery = Query<'listFiles'>;
+export type SavedPage = Answer<'listSaved'>;
+/** A saved prompt or script, without its text. */
+export type Saved = SavedPage['data'][number];
+export type SavedText = Answer<'getSaved'>;
+export type SavedQuery = Query<'listSaved'>;
+export type SavedOwner = Query<'getSaved'>;
+/** `snippet`: a saved script. */
+export type SavedKind = operations['getSaved']['parameters']['path']['kind'];
 export type ApprovalPage = Answer<'listApprovals'>;
 export type Approval = Answer<'getApproval'>;
 export type ApprovalQuery = Query<'listApprovals'>;
@@ -45,6 +53,8 @@ export type ApiKeyDraft = Body<'addKey'>;
 export type NewApiKey = Answer<'addKey'>;
 export type RulePage = Answer<'listRules'>;
 export type Rule = RulePage['data'][number];
+/** A provider of models, and the source of its key. */
+export type Provider = Answer<'listProviders'>['data'][number];
 export type AgentPage = Answer<'listAgents'>;
 export type Agent = AgentPage['data'][number];
 export type ToolPage = Answer<'listTools'>;

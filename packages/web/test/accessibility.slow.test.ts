@@ -1,3 +1,4 @@
+import { filePlace } from '@toolscript/core/internal';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
@@ -23,6 +24,13 @@ const SCENES = {
       ].join('\n'),
     },
   ],
+  lists: [{ type: 'text', text: '- [ ] open\n- [x] done\n\n```go\nfunc main() {} // note\n```\n' }],
+  several: [
+    {
+      type: 'script',
+      code: "return await Promise.all(['a', 'b'].map((path) => tools.rewrite({ path, content: path })));",
+    },
+  ],
   fails: [{ type: 'script', code: "await tools.echo({ text: 'a' });\nthrow new Error('the file is gone');" }],
 } as const;
 
@@ -37,7 +45,7 @@ async function violations(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
     const { axe: here } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } };
-    return (await here.run({ resultTypes: ['violations'] })).violations;
+    return (await here.run({ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })).violations;
   });
   return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)} ${nodes[0]?.failureSummary ?? ''}`);
 }
@@ -46,19 +54,32 @@ async function violations(page: Page): Promise<string[]> {
 const LOOKS = [
   ['light', 1440],
   ['dark', 390],
+  ['forced', 1440],
   ...(process.env['CI'] === undefined
     ? []
     : ([
         ['dark', 1440],
         ['light', 390],
+        ['forced', 390],
       ] as const)),
 ] as const;
 
 describePage('access for everyone', SCENES, (suite) => {
-  it.each(LOOKS)('axe finds nothing, %s at %i px, and nothing is wider than the screen', async (colorScheme, width) => {
+  it.each(LOOKS)('axe finds nothing, %s at %i px, and nothing is wider than the screen', async (look, width) => {
     const fails = await suite.server.play('fails');
     const asks = await suite.server.play('asks');
-    const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const };
+    const lists = await suite.server.play('lists');
+    const several = await suite.server.play('several');
+    const file = filePlace(lists.threadId, 'notes/plan.md');
+    await suite.server.stores.documents.save({ ...file, text: 'a plan', about: { title: 'The plan' } });
+    await suite.server.stores.documents.save({
+      scope: { kind: 'principal', id: 'local' },
+      kind: 'prompt',
+      name: 'report',
+      text: 'Report on {{city}}.',
+    });
+    const colors = look === 'forced' ? { forcedColors: 'active' as const } : { colorScheme: look };
+    const options = { ...colors, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const };
     const { page, problems } = await suite.open(options);
     const found: Record<string, string[]> = {};
     const check = async (name: string) => {
@@ -86,15 +107,35 @@ describePage('access for everyone', SCENES, (suite) => {
       await page.getByRole('radio', { name }).click();
       await check(String(name));
     }
-    for (const section of ['agents', 'tools', 'keys', 'rules', 'audit', 'access']) {
+    await page.goto(`${suite.server.url}/threads/${lists.threadId}#turn=${lists.runId}`);
+    await page.locator('[aria-current=location]').getByText('func').waitFor();
+    await check('answer, linked');
+    await page.locator('.files-button').click();
+    await page.getByRole('complementary', { name: 'Files of the conversation' }).getByText('plan.md').waitFor();
+    await check('files');
+    await page.goto(`${suite.server.url}/threads/${several.threadId}`);
+    await page.locator('.approval').waitFor();
+    await check('several calls');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('list', { name: 'Conversations found' }).getByRole('listitem').first().waitFor();
+    await check('finder');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await check('keys of the page');
+    for (const section of ['agents', 'models', 'tools', 'keys', 'saved', 'rules', 'audit', 'access']) {
       await page.goto(`${suite.server.url}/settings/${section}`);
       await page
-        .getByRole('region', { name: /Agents|Tools|API keys|Remembered approvals|Audit log|This browser/u })
+        .getByRole('region', {
+          name: /Agents|Models|Tools|API keys|Saved prompts|Remembered approvals|Audit log|This browser/u,
+        })
         .waitFor();
       await check(section);
     }
     expect(Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0))).toEqual({});
-    expect(Object.keys(found).length).toBeGreaterThan(10);
+    expect(Object.keys(found).length).toBeGreaterThan(16);
     expect(problems).toEqual([]);
   });
 
@@ -107,6 +148,7 @@ describePage('access for everyone', SCENES, (suite) => {
     await page.getByLabel('Prompt').focus();
     await page.keyboard.press('Enter');
     await page.locator('.approval').waitFor();
+    await page.locator('.run[aria-busy=false]').waitFor();
     // Shift-Tab leads from the prompt to the card, button by button.
     for (const name of ['Approve', 'Edit…', 'Deny…']) {
       await page.keyboard.press('Shift+Tab');
@@ -119,6 +161,7 @@ describePage('access for everyone', SCENES, (suite) => {
     await page.getByRole('textbox', { name: 'Reason (the model will see it)' }).waitFor();
     await page.locator('.approval .danger:not([aria-disabled])').waitFor();
     await page.keyboard.press('Control+Enter');
-    await page.getByText('It has ended.').waitFor();
+    await page.getByText('It has ended.', { exact: true }).waitFor();
+    await page.locator('[aria-busy=false] [aria-live=polite]').getByText('It has ended.').waitFor();
   });
 });

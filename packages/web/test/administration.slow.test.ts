@@ -8,6 +8,8 @@ import { TOKEN } from '../../server/test/support/test-server.js';
 
 const rules: RememberedRule[] = [{ ruleId: 'r1', covers: 'exec: npm test', rememberedAt: 5 }];
 
+const providerKeys: string[] = [];
+
 const SCENES = {
   hello: [{ type: 'text', text: 'Hello to you.' }],
   waits: [{ type: 'script', code: "await tools.publish({ text: 'x' });" }],
@@ -39,6 +41,68 @@ describePage(
       await page.getByRole('link', { name: 'branch' }).click();
       await page.getByText('Hello to you.').nth(1).waitFor();
       await expect.poll(() => page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello']);
+      expect(problems).toEqual([]);
+    });
+
+    it('lists saved prompts and scripts by owner, shows and deletes them, and puts one into a new conversation', async () => {
+      const { documents } = suite.server.stores;
+      const { threadId } = await suite.server.play('hello');
+      const mine = { kind: 'principal', id: 'local' } as const;
+      const input = { type: 'object', properties: { city: { type: 'string' } } };
+      await documents.save({ scope: mine, kind: 'prompt', name: 'report', text: 'Report on {{city}}.' });
+      const about = { description: 'The largest sale of a city', input };
+      await documents.save({ scope: mine, kind: 'snippet', name: 'bestSale', text: 'return input.city', about });
+      await documents.save({ scope: { kind: 'thread', id: threadId }, kind: 'prompt', name: 'inside', text: 'x' });
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/settings/saved`);
+      const all = page.getByRole('region', { name: 'Saved prompts and scripts' });
+      await all.getByText('report', { exact: true }).click();
+      await all.getByText('Report on {{city}}.').waitFor();
+      await all.getByRole('button', { name: 'Insert into a new conversation' }).click();
+      await expect.poll(() => page.getByLabel('Prompt').inputValue()).toBe('Report on {{city}}.');
+      await page.goto(`${suite.server.url}/settings/saved`);
+      await all.getByLabel('of').selectOption(threadId);
+      await all.getByText('inside', { exact: true }).waitFor();
+      await all.getByLabel('of').selectOption('the workspace');
+      await all.getByText('Nothing is saved here.').waitFor();
+      await all.getByLabel('of').selectOption('you');
+      await all.getByLabel('Show').selectOption('Scripts');
+      await all.getByText('The largest sale of a city').click();
+      await all.getByRole('button', { name: 'Delete bestSale' }).click();
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await all.getByRole('button', { name: 'Run in a new conversation…' }).click();
+      await expect
+        .poll(() => page.getByLabel('Prompt').inputValue())
+        .toBe('Run the saved script bestSale with city: …');
+      await page.goto(`${suite.server.url}/settings/saved`);
+      await all.getByLabel('Show').selectOption('Scripts');
+      await all.getByText('The largest sale of a city').click();
+      await all.getByRole('button', { name: 'Delete bestSale' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await all.getByText('Nothing is saved here.').waitFor();
+      expect(await documents.read({ scope: mine, kind: 'snippet', name: 'bestSale' })).toBeUndefined();
+      expect(problems).toEqual([]);
+    });
+
+    it('connects a provider with a key that the page does not get back, and removes it', async () => {
+      const { page, problems } = await suite.open();
+      await page.getByRole('link', { name: 'Connect a model' }).click();
+      const provider = page.getByRole('article', { name: 'OpenAI' });
+      await provider.getByText('not connected').waitFor();
+      await provider.getByLabel('Key of OpenAI', { exact: true }).fill('wrong-key');
+      await provider.getByRole('button', { name: 'Test and store' }).click();
+      await provider.getByRole('alert').getByText('OpenAI rejects the key.').waitFor();
+      await provider.getByLabel('Key of OpenAI', { exact: true }).fill('right-key');
+      await page.keyboard.press('Enter');
+      await provider.getByText('OpenAI accepts the key, and offers 2 models.').waitFor();
+      await provider.getByText('gpt-b').waitFor();
+      await expect.poll(() => provider.getByLabel('Key of OpenAI', { exact: true }).inputValue()).toBe('');
+      await page.reload();
+      await provider.getByText('connected', { exact: true }).waitFor();
+      await expect.poll(() => page.content()).not.toContain('right-key');
+      await provider.getByRole('button', { name: 'Remove the key of OpenAI' }).click();
+      await provider.getByText('not connected').waitFor();
+      expect(providerKeys).toEqual([]);
       expect(problems).toEqual([]);
     });
 
@@ -168,6 +232,15 @@ describePage(
   },
   () => ({
     auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
+    models: {
+      list: async () => [{ provider: 'openai', name: 'OpenAI', key: providerKeys.length > 0 ? 'stored' : 'none' }],
+      connect: async (_provider, key) => {
+        if (key !== 'right-key') return 'OpenAI rejects the key.';
+        providerKeys.push(key);
+        return ['gpt-a', 'gpt-b'];
+      },
+      remove: async () => providerKeys.splice(0).length > 0,
+    },
     rules: {
       list: async () => rules,
       suggest: ({ name }) => ({

@@ -26,6 +26,8 @@ describePage('the files of a conversation', SCENES, (suite) => {
     await page.getByRole('button', { name: '2 files' }).click();
     const panel = page.getByRole('complementary', { name: 'Files of the conversation' });
     await panel.getByText('From the web: https://example.com/a').waitFor();
+    await panel.getByRole('region', { name: 'Web pages' }).getByText('web-1').waitFor();
+    await panel.getByRole('region', { name: 'Texts' }).getByText('notes/plan.md').waitFor();
     await panel.getByText('Version 2 · 1.8 KB').waitFor();
     await panel.getByRole('button', { name: 'Versions of notes/plan.md' }).click();
     await panel.getByText('Version 1 · 5 bytes').waitFor();

@@ -4,6 +4,7 @@ import { describePage } from './support/describe-page.js';
 const SCENES = {
   'fails at night': [{ type: 'error', code: 'quota', message: 'There is no credit.' }],
   'answers at night': [{ type: 'text', text: 'Good night.' }],
+  'reads by day': [{ type: 'script', code: "return await tools.snapshot({ path: 'maps/Atlas.png' })" }],
 } as const;
 
 describePage('finding and moving', SCENES, (suite) => {
@@ -15,7 +16,8 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.keyboard.press('Control+k');
     const finder = page.getByRole('dialog', { name: 'Find a conversation' });
     const found = finder.getByRole('list', { name: 'Conversations found' }).getByRole('listitem');
-    await finder.getByRole('searchbox').fill('at night');
+    await finder.locator('input:focus').waitFor();
+    await page.keyboard.type('at night');
     await found.filter({ hasText: 'answers at night' }).waitFor();
     await finder.getByRole('button', { name: 'Failed' }).click();
     await found.filter({ hasText: 'answers at night' }).waitFor({ state: 'detached' });
@@ -29,6 +31,55 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/threads/${answered.threadId}`);
     expect(problems).toEqual([]);
+  });
+
+  it('finds conversations by their answers, and by the names of files', async () => {
+    await suite.server.play('answers at night');
+    await suite.server.play('reads by day');
+    const { page } = await suite.open();
+    await page.keyboard.press('Control+k');
+    const finder = page.getByRole('dialog', { name: 'Find a conversation' });
+    const found = finder.getByRole('list', { name: 'Conversations found' }).getByRole('listitem');
+    for (const [words, title] of [
+      ['good NIGHT', 'answers at night'],
+      ['maps/atlas', 'reads by day'],
+    ] as const) {
+      await finder.getByRole('searchbox').fill('');
+      await finder.getByRole('searchbox').fill(words);
+      await expect.poll(async () => [...new Set(await found.allInnerTexts())]).toEqual([title]);
+    }
+  });
+
+  it('opens a link to a turn and to a call, also of early turns', async () => {
+    const { threadId, runId } = await suite.server.play('reads by day');
+    const { page } = await suite.open();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${suite.server.url}/threads/${threadId}`);
+    const turn = page.locator(`#${runId}`);
+    const copied = async (name: string) => {
+      await page.getByRole('button', { name }).click();
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(runId);
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    const toTurn = await copied('Copy a link to this turn');
+    await turn.getByRole('radio', { name: /^Calls/u }).click();
+    await turn.getByRole('button', { name: 'snapshot', exact: true }).click();
+    await page.getByRole('heading', { name: 'Call', exact: true }).waitFor();
+    await page.evaluate(() => navigator.clipboard.writeText(''));
+    const toCall = await copied('Copy a link to this call');
+    for (let count = 0; count < 13; count++) await suite.server.play('answers at night', { threadId });
+    const other = await page.context().newPage();
+    await other.goto(toTurn);
+    const linked = other.locator('[aria-current=location]').getByText('reads by day', { exact: true });
+    await expect.poll(() => linked.evaluate(isInView)).toBe(true);
+    await expect.poll(() => other.getByText('Good night.').count()).toBe(13);
+    await expect.poll(() => linked.evaluate(isInView)).toBe(true);
+    await other.goto(`${suite.server.url}/threads/${threadId}`);
+    await other.goto(toCall);
+    const details = other.getByRole('complementary', { name: 'Details of the call' });
+    await details.getByText('maps/Atlas.png').first().waitFor();
+    await other.goto(`${toTurn}x`);
+    await other.getByText('The link names a turn that is not in this conversation.').waitFor();
   });
 
   it('lists the keys with “?”, but not while something is typed', async () => {
@@ -54,3 +105,9 @@ describePage('finding and moving', SCENES, (suite) => {
     await page.locator('.sign-in').waitFor();
   });
 });
+
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  const pane = element.closest('.scroller')!.getBoundingClientRect();
+  return top >= pane.top && bottom <= pane.bottom;
+}

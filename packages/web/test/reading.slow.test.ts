@@ -41,6 +41,7 @@ describePage('the reading of a conversation', SCENES, (suite) => {
     await markdown.getByText('שלום').waitFor();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await markdown.locator('.code-head').getByText('python').waitFor();
+    await markdown.locator('.tok-number').getByText('1').waitFor();
     await markdown.getByRole('button', { name: 'Copy the code' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('print(1)');

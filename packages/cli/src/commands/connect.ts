@@ -1,17 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { askForModels, limitedSignal, ownService } from '@toolscript/core/internal';
-import {
-  PROVIDERS,
-  readStoredKeys,
-  storeKey,
-  useStoredKeys,
-  type ProviderSlug,
-} from '../configuration/provider-keys.js';
+import { connectProvider, listProviders, removeProvider } from '../configuration/model-connections.js';
+import { PROVIDERS, type ProviderSlug } from '../configuration/provider-keys.js';
 import { EXIT } from '../exit-status.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
-import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface ConnectFlags {
@@ -25,17 +18,15 @@ type Provider = (typeof PROVIDERS)[ProviderSlug];
 
 /** Maximum length of a key, in bytes. */
 const MAX_KEY_BYTES = 4_096;
-const TEST_MS = 15_000;
 
 /** Tests the key of a provider and stores it, or lists the providers. */
-export async function connect(slug: ProviderSlug | undefined, flags: ConnectFlags): Promise<number> {
+export async function connect(slug: ProviderSlug | undefined, { remove, test }: ConnectFlags): Promise<number> {
   const screen = openScreen();
-  if (slug === undefined) return listProviders(screen);
+  if (slug === undefined) return showProviders(screen);
   const provider = PROVIDERS[slug];
-  if (flags.remove === true) return removeKey(provider, screen);
-  const key = await readKey(provider, slug);
-  if (flags.test !== false) screen.line(await testKey(provider, key, slug));
-  await storeKey(process.env, provider.variable, key);
+  if (remove === true) return removeKey(provider, slug, screen);
+  await connectProvider(process.env, slug, await readKey(provider, slug), { test });
+  if (test !== false) screen.line(`${provider.name} accepts the key.`);
   screen.line(
     `Stored. ${provider.name}'s models are ready: toolscript "PROMPT". To remove the key: toolscript connect ${slug} --remove`,
   );
@@ -45,7 +36,7 @@ export async function connect(slug: ProviderSlug | undefined, flags: ConnectFlag
 /** Lets the user at a terminal connect a provider. Returns false if the user does not want to. */
 export async function connectFirst(screen: Screen): Promise<boolean> {
   screen.line('No model has a key yet. The providers:');
-  await listProviders(screen);
+  await showProviders(screen);
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await lines.question('Connect which one (Enter: none)? ').finally(() => lines.close());
   const slug = answer.trim();
@@ -55,40 +46,30 @@ export async function connectFirst(screen: Screen): Promise<boolean> {
       `There is no provider ${visibleLine(slug)}. Name one of ${Object.keys(PROVIDERS).join(', ')}.`,
     );
   await connect(slug as ProviderSlug, {});
-  await useStoredKeys(process.env, screen.notice);
   return true;
 }
 
-async function listProviders(screen: Screen): Promise<number> {
-  const stored = await readStoredKeys(process.env);
-  for (const [slug, { name, variable }] of Object.entries(PROVIDERS)) {
-    const inUse = process.env[variable] ?? '';
-    const own = stored[variable];
-    const state =
-      inUse !== '' && inUse !== own ? `key from ${variable}` : own === undefined ? 'not connected' : 'connected';
-    screen.line(`${slug.padEnd(10)} ${name}: ${state}`);
+async function showProviders(screen: Screen): Promise<number> {
+  for (const { provider, name, key } of await listProviders(process.env)) {
+    const variable = PROVIDERS[provider as ProviderSlug].variable;
+    const state = { environment: `key from ${variable}`, none: 'not connected', stored: 'connected' }[key];
+    screen.line(`${provider.padEnd(10)} ${name}: ${state}`);
   }
   screen.line('To connect one: toolscript connect PROVIDER');
   return EXIT.completed;
 }
 
-async function removeKey({ name, variable }: Provider, screen: Screen): Promise<number> {
-  const { [variable]: known } = await readStoredKeys(process.env);
-  if (known === undefined)
+async function removeKey({ name }: Provider, slug: ProviderSlug, screen: Screen): Promise<number> {
+  if (!(await removeProvider(process.env, slug)))
     throw new UsageError(`No key of ${name} is stored. To list the providers: toolscript connect`);
-  await storeKey(process.env, variable, undefined);
   screen.line(`Removed. The key stays valid at ${name} until you revoke it there.`);
   return EXIT.completed;
 }
 
 /** The key from stdin or from a hidden line of the terminal. Never from the command line, which other users can see. */
-async function readKey({ name }: Provider, slug: ProviderSlug): Promise<string> {
+function readKey({ name }: Provider, slug: ProviderSlug): Promise<string> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  const text = isTerminal ? await hiddenLine(`Key of ${name} (not shown): `) : await pipedKey(slug);
-  const key = text.trim();
-  if (!/^[!-~]+$/u.test(key))
-    throw new UsageError(`This is not a key: a key is one word of ASCII characters. Copy the key of ${name} again.`);
-  return key;
+  return isTerminal ? hiddenLine(`Key of ${name} (not shown): `) : pipedKey(slug);
 }
 
 async function pipedKey(slug: ProviderSlug): Promise<string> {
@@ -113,23 +94,4 @@ async function hiddenLine(question: string): Promise<string> {
     lines.close();
     process.stdout.write('\n');
   }
-}
-
-/** Lists the provider's models with the key, which costs nothing. Returns a line about the result. */
-async function testKey({ name, api }: Provider, key: string, slug: ProviderSlug): Promise<string> {
-  const { baseUrl } = ownService(api, process.env)!;
-  const untested = `To store the key without a test: toolscript connect ${slug} --no-test`;
-  const asked = askForModels(api, { baseUrl, apiKey: key, signal: limitedSignal(TEST_MS) });
-  const response = await asked.catch((error: unknown) => {
-    const { cause, message } = error as Error;
-    const reason = cause instanceof Error ? cause.message : message;
-    throw new UsageError(`${name} cannot be reached at ${visibleLine(baseUrl)}: ${visibleLine(reason)}. ${untested}`);
-  });
-  await response.body?.cancel();
-  if (response.status === 401 || response.status === 403)
-    throw new UsageError(
-      `${name} rejects the key (status ${response.status}), so it is not stored. Copy the key again.`,
-    );
-  if (!response.ok) throw new UsageError(`${name} answers with status ${response.status}. ${untested}`);
-  return `${name} accepts the key.`;
 }

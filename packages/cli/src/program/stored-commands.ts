@@ -18,7 +18,10 @@ export function addThreads(program: Command, settle: Settle): void {
     .description('Show the conversations that can be continued; rename, export or delete them')
     .option('--all', 'show the conversations of every workspace')
     .option('--cwd <folder>', 'the workspace (default: this folder)')
-    .option('--search <text>', 'show only conversations with this text in the title or in your prompts')
+    .option(
+      '--search <text>',
+      'show only conversations with this text in the title, a prompt, an answer or a file name',
+    )
     .option('--json', 'print the conversations as JSON')
     .addHelpText(
       'after',

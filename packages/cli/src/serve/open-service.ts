@@ -6,6 +6,7 @@ import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import type { Cabinet } from '../harness/exposure.js';
+import { modelConnections } from '../configuration/model-connections.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
@@ -78,6 +79,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     audit,
     workspace,
     ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRules, warn) }),
+    models: modelConnections(process.env),
     ...(undoing === undefined ? {} : { undo: undoing.undo }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { serve } from '../serve/support/served.js';
 import { Place } from '../support/place.js';
 
 /** A provider that knows one key, with the headers of the requests that it got. */
@@ -11,7 +12,9 @@ async function provider(status?: number) {
   const server = createServer(({ url, headers }, response) => {
     const key = headers['x-api-key']?.toString() ?? headers.authorization?.replace('Bearer ', '');
     requests.push(`${url} ${key}`);
-    response.writeHead(status ?? (key === 'right-key' ? 200 : 401)).end('{"data":[]}');
+    response
+      .writeHead(status ?? (key === 'right-key' ? 200 : 401))
+      .end('{"data":[{"id":"gpt-a"},{"id":7},{"id":"gpt-b"}]}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -56,6 +59,31 @@ describe('toolscript connect', () => {
     expect(await refusal('right-key', 'http://127.0.0.1:1')).toContain('cannot be reached');
     expect(await refusal('right-key', 'http://gateway.example')).toContain('unencrypted');
     expect(await refusal('two words', (await provider()).url)).toContain('This is not a key');
+  });
+
+  it('shares its keys with the page of a server, whose agents then have theirs at once', async () => {
+    const place = new Place();
+    const { url, requests } = await provider();
+    const env = { ...place.env, OPENAI_BASE_URL: url };
+    const server = await serve(['--workspace', place.workspace], { env });
+    onTestFinished(async () => void (await server.end()));
+    const openai = async () => (await server.api('providers')).data[0] as { provider: string; key: string };
+    const problem = async () =>
+      (await server.api('agents')).data.find(({ agentId }: { agentId: string }) => agentId === 'gpt')
+        .problem as unknown;
+    expect([await openai(), typeof (await problem())]).toEqual([
+      { provider: 'openai', name: 'OpenAI', key: 'none' },
+      'string',
+    ]);
+    expect((await server.api('providers/openai', { key: 'wrong-key' }, 'PUT')).detail).toContain('rejects the key');
+    expect(await server.api('providers/openai', { key: 'right-key' }, 'PUT')).toEqual({ models: ['gpt-a', 'gpt-b'] });
+    expect(requests.at(-1)).toBe('/models right-key');
+    expect([(await openai()).key, await problem()]).toEqual(['stored', undefined]);
+    expect(JSON.parse(readFileSync(keysFile(place), 'utf8'))).toEqual({ OPENAI_API_KEY: 'right-key' });
+    expect((await place.run(['connect'])).stdout).toMatch(/^openai .*: connected$/mu);
+    await server.api('providers/openai', undefined, 'DELETE');
+    expect([(await openai()).key, typeof (await problem())]).toEqual(['none', 'string']);
+    expect(JSON.parse(readFileSync(keysFile(place), 'utf8'))).toEqual({});
   });
 
   it('serves the commands that need a key, and gives way to the environment', async () => {

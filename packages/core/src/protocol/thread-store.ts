@@ -74,10 +74,13 @@ export const ThreadQuerySchema = PageQuerySchema.extend({
   principal: z.string().optional(),
   workspace: z.string().optional(),
   /**
-   * A text that must occur in the title or in the user's messages, ignoring case. Only the first 20 000 characters of
-   * the title and of each turn's messages are searched.
+   * A text that must occur in the title, in the user's messages, in answers, or in the names of files that calls have
+   * named, ignoring case. Only the first 20 000 characters of the title and of each turn's messages are searched, and
+   * 40 000 of each turn.
    */
   text: z.string().optional(),
+  /** The state of the active run, as in `activeState`, or else that of the newest run. */
+  state: RunStateSchema.optional(),
 });
 /** The conditions of a list. A thread must meet all of them. */
 export type ThreadQuery = z.input<typeof ThreadQuerySchema>;

@@ -273,6 +273,58 @@ const searchLaws: readonly StoresLaw[] = [
     deepStrictEqual(await titles(threads, { text: 'bug', principal: 'bob' }), []);
     strictEqual((await titles(threads, { text: '' })).length, 2);
   }),
+  storesLaw('a search finds answers and the files of calls, in a branch too', async (stores) => {
+    const { threads, runs } = stores;
+    const { run, fence } = await heldRun(stores);
+    const call = (seq: number, input: unknown) =>
+      runEvent(run, seq, { type: 'tool_call_start', call_id: `c${seq}`, tool: 't', input, effect: 'read' });
+    const events = [
+      runEvent(run, 0, messagePayload('i', 'The ANSWER is 42')),
+      call(1, { path: 'src/Größe.ts' }),
+      call(2, { fileKey: 'notes/plan' }),
+      call(3, { patch: '*** Begin Patch\n*** Update File: lib/old.py\n-a\n*** End Patch' }),
+      call(4, { path: 7, patch: null, text: 'unnamed' }),
+      runEvent(run, 5, {
+        type: 'item_done',
+        item_id: 'r',
+        final_item: { type: 'reasoning', id: 'r', content: 'thought' },
+      }),
+      runEvent(run, 6, DONE),
+    ];
+    await threads.append(events.slice(0, 3));
+    await threads.append(events);
+    await runs.finish(fence, { state: 'completed' });
+    const { threadId, turnId } = run;
+    const branch = await threads.create({
+      principal: run.principal,
+      title: 'branch',
+      branchOf: { threadId, turnId, withTurn: true },
+    });
+    for (const text of ['the answer', 'SRC/GRÖßE', 'notes/plan', 'lib/old.py'])
+      deepStrictEqual(await titles(threads, { text }), [branch.title, 'a thread'], text);
+    for (const text of ['unnamed', 'thought', 'begin patch'])
+      deepStrictEqual(await titles(threads, { text }), [], text);
+  }),
+  storesLaw('a list has the threads whose active or newest run is in a state', async (stores) => {
+    const { threads, runs } = stores;
+    const title = (name: string) => ({ thread: { create: { title: name } } });
+    await threads.create({ principal: 'ada', title: 'empty' });
+    const first = await heldRun(stores, title('waits'));
+    await runs.suspend(first.fence, [approvalDraft('apr_1')]);
+    const second = await heldRun(stores, title('failed'));
+    await runs.finish(second.fence, { state: 'failed' });
+    for (let index = 0; index < 12; index++) await runs.create(runDraft(title(`queued ${index}`)));
+    await runs.create(runDraft({ thread: { threadId: first.run.threadId } }));
+    deepStrictEqual(await titles(threads, { state: 'suspended' }), ['waits']);
+    deepStrictEqual(await titles(threads, { state: 'failed' }), ['failed']);
+    deepStrictEqual(await titles(threads, { state: 'running' }), []);
+    deepStrictEqual(await titles(threads, { state: 'failed', text: 'waits' }), []);
+    const page = await threads.list({ state: 'queued', limit: 5 });
+    strictEqual(page.threads.length, 5);
+    const rest = await threads.list({ state: 'queued', after: page.next });
+    deepStrictEqual([rest.threads.length, rest.next], [7, undefined]);
+    await refuses(() => threads.list({ state: 'unknown' as never }), ToolscriptUsageError);
+  }),
   storesLaw('a search matches every character literally', async ({ threads }) => {
     const hostile = HOSTILE_TEXTS.filter((text) => text.trim() !== '' && !/^[\da-z]+$/u.test(text));
     for (const text of hostile) await threads.create({ principal: 'ada', title: `<${text}>` });

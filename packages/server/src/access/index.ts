@@ -29,5 +29,6 @@ export { KeyFolder } from './key-folder.js';
 export { SharedAudit } from './shared-audit.js';
 export { accessLimits, type AccessLimits } from './limits.js';
 export type { RememberedRule, RememberedRules, SuggestedRule } from './remembered-rules.js';
+export type { ConnectedProvider, ModelConnections } from './model-connections.js';
 export { KnownOrigins, type OriginOptions } from './origins.js';
 export type { ScriptUndo, UndoDirection, UndoReport, UndoRequest } from './script-undo.js';

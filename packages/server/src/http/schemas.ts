@@ -296,10 +296,13 @@ export const AuditEntrySchema = z.looseObject({
     'thread_renamed',
     'thread_deleted',
     'file_deleted',
+    'saved_deleted',
     'rule_deleted',
     'mcp_call',
     'key_added',
     'key_revoked',
+    'provider_connected',
+    'provider_removed',
     'undo',
   ]),
   at: z.string(),
@@ -338,6 +341,27 @@ export const NewKeyBodySchema = ApiKeyDraftSchema.extend({
 });
 
 export const RuleSchema = z.object({ ruleId: z.string(), covers: z.string(), rememberedAt: z.number() });
+
+export const ProviderSchema = z.object({
+  provider: z.string(),
+  name: z.string(),
+  /** The source of the key. `stored`: the server has stored it. */
+  key: z.enum(['none', 'stored', 'environment']),
+});
+
+/** A saved prompt or script, without its text. */
+export const SavedSchema = z.object({
+  name: z.string(),
+  scope: z.enum(['thread', 'principal', 'workspace']),
+  version: z.number(),
+  bytes: z.number(),
+  createdAt: z.number(),
+  description: z.string().optional(),
+  /** The JSON Schema of the script's input, or of the prompt's variables. */
+  input: z.record(z.string(), z.unknown()).optional(),
+  /** The JSON Schema of the script's result. */
+  output: z.record(z.string(), z.unknown()).optional(),
+});
 
 export function pageSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), next: z.string().optional() });

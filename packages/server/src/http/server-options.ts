@@ -1,6 +1,6 @@
 import { ToolscriptUsageError, type SandboxRuntime } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
-import type { AccessLimits, RememberedRules, ScriptUndo } from '../access/index.js';
+import type { AccessLimits, ModelConnections, RememberedRules, ScriptUndo } from '../access/index.js';
 import type { Projection } from '@toolscript/service';
 import type { AuthOptions } from './auth.js';
 import type { McpEndpoint } from './routes/mcp.js';
@@ -41,6 +41,8 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly drainMs?: number | undefined;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules | undefined;
+  /** The keys of providers of models. Administrators store and remove them. Default: the server stores none. */
+  readonly models?: ModelConnections | undefined;
   /** Undoes the effects of scripts. Default: the effects cannot be undone. */
   readonly undo?: ScriptUndo | undefined;
   /**

@@ -23,6 +23,11 @@ beforeAll(async () => {
     auth: { token: TOKEN, keys },
     rules: { list: async () => [], suggest: () => undefined, delete: async () => true },
     undo: { preview: async () => undefined, undo: async ({ scriptId, direction }) => report(scriptId, direction) },
+    models: {
+      list: async () => [{ provider: 'p', name: 'P', key: 'none' }],
+      connect: async () => ['m'],
+      remove: async () => true,
+    },
     mcp: { fetch: async () => Response.json({}), close: async () => {} },
   });
   admin = await newKey('root', ['admin']);
@@ -78,6 +83,11 @@ const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'DELETE /api/v2/threads/{threadId}': async () => ask('DELETE', `/api/v2/threads/${(await submitted()).threadId}`),
   'DELETE /api/v2/threads/{threadId}/files/{fileKey}': async () =>
     ask('DELETE', `/api/v2/threads/${await threadWithFile()}/files/notes`),
+  'DELETE /api/v2/saved/{kind}/{name}': async () => {
+    const scope = { kind: 'principal', id: 'root' } as const;
+    await server.stores.documents.save({ scope, kind: 'prompt', name: 'report', text: 'Report.' });
+    return ask('DELETE', '/api/v2/saved/prompt/report');
+  },
   'POST /api/v2/approvals/{approvalId}': async () =>
     ask('POST', `/api/v2/approvals/${(await waiting()).approvalId}`, 'deny'),
   'POST /api/v2/scripts/{scriptId}/cancel': async () =>
@@ -86,6 +96,8 @@ const REQUESTS: Readonly<Record<string, () => Promise<{ status: number }>>> = {
   'POST /api/v2/keys': () => ask('POST', '/api/v2/keys', { name: 'ci', scopes: ['read'] }),
   'DELETE /api/v2/keys/{keyId}': async () => ask('DELETE', `/api/v2/keys/${(await newKey('old', ['read'])).keyId}`),
   'DELETE /api/v2/rules/{ruleId}': () => ask('DELETE', '/api/v2/rules/r1'),
+  'PUT /api/v2/providers/{provider}': () => ask('PUT', '/api/v2/providers/p', { key: 'k' }),
+  'DELETE /api/v2/providers/{provider}': () => ask('DELETE', '/api/v2/providers/p'),
   'POST /mcp': () => ask('POST', '/mcp', TOOL_CALL),
   'POST /v1/responses': () => ask('POST', '/v1/responses', { model: 'demo', input: 'hello' }),
   'POST /v1/responses/{responseId}/cancel': async () => ask('POST', `/v1/responses/${await response()}/cancel`),

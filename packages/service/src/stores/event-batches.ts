@@ -12,6 +12,7 @@ import {
   type RunIdentity,
 } from '@toolscript/core/ports';
 import { parseShape } from './shapes.js';
+import { eventText } from './store-rules.js';
 import { storedJson } from './stored-json.js';
 
 /** Consecutive events of one run, as a store writes them. */
@@ -20,6 +21,8 @@ export interface EventBatch {
   readonly firstSeq: number;
   /** The JSON text of each event. */
   readonly texts: readonly string[];
+  /** The text by which each event is found: see `eventText`. */
+  readonly searched: readonly string[];
   /** The index in `texts` of the run's last event; -1 if the batch does not contain the last event. */
   readonly endIndex: number;
 }
@@ -40,7 +43,14 @@ export function checkBatch(events: readonly StreamEvent[]): EventBatch {
   for (const [index, { run_id, seq }] of events.entries())
     if (run_id !== runId || seq !== first!.seq + index)
       throw new ToolscriptUsageError('EVENT_OUT_OF_PLACE', { index, seq: first!.seq + index, runId });
-  return { runId, firstSeq: first!.seq, texts, endIndex: events.findIndex(({ payload }) => endsRun(payload)) };
+  const searched = events.map(eventText);
+  return {
+    runId,
+    firstSeq: first!.seq,
+    texts,
+    searched,
+    endIndex: events.findIndex(({ payload }) => endsRun(payload)),
+  };
 }
 
 function checkedText(event: StreamEvent, index: number): string {

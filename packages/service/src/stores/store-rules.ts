@@ -3,8 +3,11 @@ import {
   RunFenceSchema,
   type OutputItem,
   type RunDraft,
+  type RunState,
   type StorageBounds,
   type StoredDecision,
+  type StreamEvent,
+  type Thread,
 } from '@toolscript/core/protocol';
 import { isRecord } from '@toolscript/core/internal';
 import { storeErrors } from './store-errors.js';
@@ -76,6 +79,39 @@ export function searchText(text: string): string {
     .normalize('NFC')
     .toLowerCase()
     .replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd');
+}
+
+/** Maximum length of the searched text of a turn, in characters. */
+export const MAX_TURN_SEARCHED = 40_000;
+
+/** The text by which events of a run are found: an answer, or the names of the files of a call. */
+export function eventText({ payload }: StreamEvent): string {
+  if (payload.type === 'tool_call_start') return fileNames(payload.input).join('\n');
+  if (payload.type !== 'item_done' || payload.final_item.type !== 'message') return '';
+  return payload.final_item.role === 'assistant' ? payload.final_item.content : '';
+}
+
+/** Follows the searched text of a turn; empty if there is nothing to find. */
+export function addedSearchText(texts: readonly string[]): string {
+  return texts
+    .filter((text) => text !== '')
+    .map((text) => `\n${searchText(text)}`)
+    .join('');
+}
+
+/** Whether the thread is in the state that `ThreadQuery` names. */
+export function isInState({ activeState, lastState }: Thread, state: RunState | undefined): boolean {
+  return state === undefined || (activeState ?? lastState) === state;
+}
+
+const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gmu;
+
+/** The names of files in the arguments of a call: a path, the key of a saved file, the files of a patch. */
+function fileNames(input: unknown): string[] {
+  if (!isRecord(input)) return [];
+  const { path, fileKey, patch } = input;
+  const patched = typeof patch === 'string' ? [...patch.matchAll(PATCHED_FILE)].map(([, name]) => name) : [];
+  return [path, fileKey, ...patched].filter((name) => typeof name === 'string');
 }
 
 /** Identifies a change of a document by the idempotency key of its call, among the changes of its scope and kind. */

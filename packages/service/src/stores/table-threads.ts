@@ -43,7 +43,7 @@ import { storeErrors } from './store-errors.js';
 import { storedJson } from './stored-json.js';
 import { openApproval, openApprovals, sealDecision, type DecisionSeal } from './sealed-decisions.js';
 import { searchText } from './store-rules.js';
-import type { SearchedThreads, ThreadFilters, TurnTexts } from './tables/thread-tables.js';
+import type { SearchedThreads, ThreadFilters, ThreadSearch, TurnTexts } from './tables/thread-tables.js';
 import { WorkSlices } from './work-slices.js';
 
 /** Longer items, in UTF-16 units, are not kept, but folded again: the database holds one page of texts at a time. */
@@ -69,14 +69,15 @@ export class TableThreads implements ThreadStore {
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
-    const { principal, workspace, text, ...page } = parseShape(ThreadQuerySchema, query, 'query');
+    const { principal, workspace, text, state, ...page } = parseShape(ThreadQuerySchema, query, 'query');
     const after = page.after === undefined ? Number.MAX_SAFE_INTEGER : readCursor('thread', page.after);
     const { limit = DEFAULT_PAGE } = page;
     const filters = {
       principal: encodedText(principal),
       workspace: encodedText(workspace),
     };
-    if (text !== undefined) return this.#search(searchText(text), { filters, after, limit });
+    if (text !== undefined || state !== undefined)
+      return this.#search({ searched: searchText(text ?? ''), state }, { filters, after, limit });
     const { threads, next } = await this.database.call('threads', 'list', {
       filters,
       after,
@@ -197,10 +198,10 @@ export class TableThreads implements ThreadStore {
   }
 
   /** Searches a few threads at a time, so that other calls get a turn. */
-  async #search(text: string, { limit, ...query }: ThreadFilters): Promise<ThreadPage> {
+  async #search(search: ThreadSearch, { limit, ...query }: ThreadFilters): Promise<ThreadPage> {
     const all: { thread: Thread; changed: number }[] = [];
     for (let from: number | undefined = query.after; from !== undefined && all.length <= limit;) {
-      const part: SearchedThreads = await this.database.call('threads', 'search', text, { ...query, after: from });
+      const part: SearchedThreads = await this.database.call('threads', 'search', search, { ...query, after: from });
       all.push(...part.found);
       from = part.next;
     }

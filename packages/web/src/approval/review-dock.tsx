@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { Approval } from '@toolscript/client';
-import type { RunFeed } from '../state/run-feed.ts';
+import type { RunFeed, RunState } from '../state/run-feed.ts';
 import { RunIdContext } from '../state/selection.ts';
 import { useSession } from '../state/session.ts';
-import { useStore } from '../state/store.ts';
+import { Store, useStore } from '../state/store.ts';
 import type { RunView, ScriptView } from '../view/types.ts';
 import { ApprovalBatch } from './approval-batch.tsx';
 import { ApprovalCard } from './approval-card.tsx';
@@ -47,21 +47,20 @@ interface ShownCallProps {
   readonly feeds: readonly RunFeed[];
 }
 
+/** The card stays the same element, with its focus, when the run of its call is read. */
 function ShownCall({ approval, feeds }: ShownCallProps) {
   const feed = feeds.find(({ runId }) => runId === approval.runId);
+  const run = useStore<RunState | undefined>(feed?.store ?? NO_RUN);
   return (
     <div className="dock-card">
       <RunIdContext value={approval.runId}>
-        {feed === undefined ? <ApprovalCard approval={approval} /> : <CardOfRun approval={approval} feed={feed} />}
+        <ApprovalCard approval={approval} script={run && findScript(approval.scriptId, run.view)} />
       </RunIdContext>
     </div>
   );
 }
 
-function CardOfRun({ approval, feed }: { readonly approval: Approval; readonly feed: RunFeed }) {
-  const { view } = useStore(feed.store);
-  return <ApprovalCard approval={approval} script={findScript(approval.scriptId, view)} />;
-}
+const NO_RUN = new Store<RunState | undefined>(undefined);
 
 function findScript(scriptId: string | undefined, { entries }: RunView): ScriptView | undefined {
   for (const entry of entries)

@@ -6,6 +6,7 @@ import { errorText, useSession } from '../state/session.ts';
 import { saveFile } from '../parts/save-file.ts';
 import { useNow } from '../parts/use-now.ts';
 import { age, bytes, plural } from '../view/format.ts';
+import { fileGroups } from '../view/file-groups.ts';
 import { visible } from '../view/visible.ts';
 
 interface FilesPanelProps {
@@ -33,11 +34,16 @@ export default function FilesPanel({ threadId, files, hasMore, onChange, onClose
         <IconButton icon="close" label="Close the files" onClick={onClose} />
       </header>
       {files.length === 0 && <p className="dim">Scripts have saved no files in this conversation.</p>}
-      <ul className="files">
-        {files.map((file) => (
-          <FileEntry key={file.fileKey} threadId={threadId} file={file} onChange={onChange} />
-        ))}
-      </ul>
+      {fileGroups(files).map(([title, members]) => (
+        <section key={title} aria-label={title}>
+          <h3>{title}</h3>
+          <ul className="files">
+            {members.map((file) => (
+              <FileEntry key={file.fileKey} threadId={threadId} file={file} onChange={onChange} />
+            ))}
+          </ul>
+        </section>
+      ))}
       {hasMore && <p className="dim">Only the first {files.length} files are shown.</p>}
     </aside>
   );
@@ -65,7 +71,7 @@ function FileEntry({ threadId, file, onChange }: FileEntryProps) {
   };
   return (
     <li className="file">
-      <h3 dir="auto">{name}</h3>
+      <h4 dir="auto">{name}</h4>
       {title !== undefined && <p dir="auto">{visible(title)}</p>}
       {source?.kind === 'web' && (
         <p className="dim file-source" title="Strangers wrote this text.">

@@ -17,6 +17,7 @@ import { QueuedMessage } from './queued-message.tsx';
 import { RunEntries } from './run-entries.tsx';
 import type { Prompt } from './prompt.ts';
 import { submitPrompt } from './submit-prompt.ts';
+import { useLinkTarget } from './use-link-target.ts';
 import { useStickToEnd } from './use-stick-to-end.ts';
 import { useThread, type ThreadState } from './use-thread.ts';
 
@@ -49,7 +50,11 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
   const [showsFiles, setShowsFiles] = useState(false);
   const [draft, setDraft] = useState<Prompt>();
   const scroller = useRef<HTMLDivElement>(null);
-  useStickToEnd(scroller);
+  const { router } = useSession();
+  const route = useStore(router.store);
+  const target = route.page === 'thread' ? route.target : undefined;
+  useStickToEnd(scroller, target);
+  useLinkTarget(state, target, selection.select);
   useApprovalNavigation();
   useCurrentStage(state.stages);
   const toggleFiles = () => {

@@ -7,17 +7,20 @@ import { useStore } from '../state/store.ts';
 import { listedState, STAGE_TEXTS, type RunStage } from '../view/conversation-state.ts';
 import { Link } from './link.tsx';
 
-const FILTERS: readonly (RunStage | undefined)[] = [undefined, 'waiting', 'working', 'queued', 'failed'];
+/** The states of a filter, as the server names them. */
+const FILTERS = { waiting: 'suspended', working: 'running', queued: 'queued', failed: 'failed' } as const;
+const STAGES: readonly (Filter | undefined)[] = [undefined, 'waiting', 'working', 'queued', 'failed'];
 const MAX_FOUND = 50;
 
+type Filter = keyof typeof FILTERS;
 type FoundThread = ThreadSummary & { readonly stage: RunStage };
 
-/** Finds conversations by their titles and prompts, and by their state. */
+/** Finds conversations by their titles, prompts, answers and names of files, and by their state. */
 export default function Finder({ onClose }: { readonly onClose: () => void }) {
   const { router } = useSession();
   const [text, setText] = useState('');
-  const [filter, setFilter] = useState<RunStage>();
-  const { found, error } = useFoundThreads(text.trim(), filter);
+  const [filter, setFilter] = useState<Filter>();
+  const { found, hasMore, error } = useFoundThreads(text.trim(), filter);
   const openFirst = () => {
     const first = found?.[0];
     if (first === undefined) return;
@@ -34,9 +37,8 @@ export default function Finder({ onClose }: { readonly onClose: () => void }) {
       >
         <input
           type="search"
-          aria-label="Words of the title or of a prompt"
-          placeholder="Title or prompt"
-          autoFocus
+          aria-label="Words of a title, prompt, answer or file name"
+          placeholder="Title, prompt, answer or file name"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
@@ -49,30 +51,36 @@ export default function Finder({ onClose }: { readonly onClose: () => void }) {
           <FoundRow key={thread.threadId} thread={thread} onOpen={onClose} />
         ))}
       </ul>
+      {hasMore && <p className="empty">More words find fewer.</p>}
     </Dialog>
   );
 }
 
-function useFoundThreads(words: string, filter: RunStage | undefined) {
-  const { client, approvals } = useSession();
-  const load = () => client.threads.list({ limit: MAX_FOUND, ...(words === '' ? {} : { text: words }) });
-  const { value, error } = useLoaded(load, words);
+function useFoundThreads(words: string, filter: Filter | undefined) {
+  const { client, approvals, threads } = useSession();
+  // Read again after each change of a conversation.
+  const changedAt = useStore(threads.store).value?.threads[0]?.updatedAt;
+  const state = filter && FILTERS[filter];
+  const load = () =>
+    client.threads.list({ limit: MAX_FOUND, ...(words === '' ? {} : { text: words }), ...(state && { state }) });
+  const { value, error } = useLoaded(load, `${state} ${changedAt} ${words}`);
   const waiting = new Set((useStore(approvals.store).value ?? []).map(({ threadId }) => threadId));
-  const found = value?.data
-    .map((thread): FoundThread => ({ ...thread, stage: listedState(thread, waiting.has(thread.threadId)) ?? 'done' }))
-    .filter(({ stage }) => filter === undefined || stage === filter);
-  return { found, error };
+  const found = value?.data.map((thread): FoundThread => ({
+    ...thread,
+    stage: listedState(thread, waiting.has(thread.threadId)) ?? 'done',
+  }));
+  return { found, hasMore: value?.next !== undefined, error };
 }
 
 interface FiltersProps {
-  readonly current: RunStage | undefined;
-  readonly onSelect: (filter: RunStage | undefined) => void;
+  readonly current: Filter | undefined;
+  readonly onSelect: (filter: Filter | undefined) => void;
 }
 
 function Filters({ current, onSelect }: FiltersProps) {
   return (
     <div className="finder-filters" role="group" aria-label="State">
-      {FILTERS.map((filter) => (
+      {STAGES.map((filter) => (
         <button
           key={filter ?? 'all'}
           type="button"

@@ -1,7 +1,9 @@
-import { useEffect } from 'react';
+import { use, useEffect } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
 import { ValueView } from '../parts/value-view.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
+import { CopyLink } from './copy-link.tsx';
+import { RunIdContext } from '../state/selection.ts';
 import { EditOfCall } from '../script/edited-calls.tsx';
 import { statusText } from '../script/waterfall-chart.tsx';
 import { duration } from '../view/format.ts';
@@ -27,6 +29,7 @@ export function Inspector({ call, script, onClose }: InspectorProps) {
     <aside className="inspector" aria-label="Details of the call">
       <header className="inspector-head">
         <h2>Call</h2>
+        <CopyLink runId={use(RunIdContext)} callId={call.callId} />
         <IconButton icon="close" label="Close the details" onClick={onClose} />
       </header>
       <Facts call={call} script={script} />
@@ -73,7 +76,10 @@ function Facts({ call, script }: { readonly call: CallView; readonly script: Scr
     ['state', statusText(call.status)],
     ['decided', decisionText(call)],
     ['waited', wait?.to === undefined ? undefined : duration(wait.to - wait.from)],
-    ['started', from === undefined || startedAt === undefined ? undefined : `+${Math.max(0, startedAt - from)} ms`],
+    [
+      'started',
+      from === undefined || startedAt === undefined ? undefined : `+${duration(Math.max(0, startedAt - from))}`,
+    ],
     ['ran', operation === undefined ? undefined : duration(operation.duration_ms)],
     ['id', call.callId],
   ];

@@ -10,7 +10,12 @@ interface MessageEntryProps {
 
 export function MessageEntry({ item, onEdit }: MessageEntryProps) {
   if (item.role === 'user') return <UserMessage item={item} onEdit={onEdit} />;
-  if (item.role === 'assistant') return <Markdown text={item.content} />;
+  if (item.role === 'assistant')
+    return (
+      <div aria-live="polite">
+        <Markdown text={item.content} />
+      </div>
+    );
   return (
     <details className="reasoning">
       <summary>Note to the model</summary>

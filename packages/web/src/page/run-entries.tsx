@@ -40,9 +40,17 @@ export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
   );
   const prompt = firstPrompt(view);
   const route = useStore(useSession().router.store);
-  const threadId = route.page === 'thread' ? route.threadId : undefined;
+  const { threadId, target } = route.page === 'thread' ? route : {};
+  const isLinked = target?.runId === feed.runId;
   return (
-    <section className="run" aria-label="Turn" id={feed.runId}>
+    // Screen readers announce the answer when it is complete.
+    <section
+      className="run"
+      aria-label="Turn"
+      id={feed.runId}
+      aria-current={isLinked ? 'location' : undefined}
+      aria-busy={view.status === 'in_progress'}
+    >
       <RunIdContext value={feed.runId}>
         {unbegun.map((item) => (
           <MessageEntry key={item.id} item={item} onEdit={onEditPrompt} />
@@ -55,7 +63,7 @@ export function RunEntries({ feed, onEdit, unbegun = [] }: RunEntriesProps) {
       </RunIdContext>
       {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
       {unbegun.length > 0 ? (
-        <p className="run-end">Removed before it began.</p>
+        connection === 'ended' && <p className="run-end">Removed before it began.</p>
       ) : (
         <RunEnd view={view} onRetry={onEditPrompt} />
       )}

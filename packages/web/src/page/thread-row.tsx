@@ -58,6 +58,11 @@ function ThreadMenu({ thread, onChoose }: ThreadMenuProps) {
       session.notice.set(errorText(error));
     }
   };
+  const copyLink = async () => {
+    const path = session.router.address({ page: 'thread', threadId: thread.threadId });
+    await navigator.clipboard.writeText(location.origin + path).catch(() => undefined);
+    session.notice.set('The link was copied.');
+  };
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger className="icon-button thread-menu" aria-label={`Actions for ${thread.title}`}>
@@ -66,6 +71,7 @@ function ThreadMenu({ thread, onChoose }: ThreadMenuProps) {
       <Menu.Portal>
         <Menu.Content className="menu" align="end" sideOffset={4}>
           <Menu.Item onSelect={() => onChoose('rename')}>Rename…</Menu.Item>
+          <Menu.Item onSelect={() => void copyLink()}>Copy a link</Menu.Item>
           <Menu.Item onSelect={() => void save('md')}>Export as Markdown</Menu.Item>
           <Menu.Item onSelect={() => void save('json')}>Export as JSON</Menu.Item>
           <Menu.Separator />

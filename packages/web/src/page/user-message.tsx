@@ -1,10 +1,12 @@
-import { useState, type MouseEvent } from 'react';
+import { use, useState, type MouseEvent } from 'react';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
+import { RunIdContext } from '../state/selection.ts';
 import { filesIn } from '../view/attached-files.ts';
 import { plural } from '../view/format.ts';
 import type { MessageItem } from '../view/types.ts';
 import type { Attachment } from './attachments.tsx';
+import { CopyLink } from './copy-link.tsx';
 
 export interface UserMessageProps {
   readonly item: MessageItem;
@@ -17,6 +19,7 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
   const images = item.images?.length ?? 0;
   return (
     <div className="user-message">
+      <CopyLink runId={use(RunIdContext)} />
       {onEdit !== undefined && (
         <IconButton
           icon="edit"

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import type { Agent } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
+import { Link } from './link.tsx';
 import { Composer } from './composer.tsx';
 import type { Prompt } from './prompt.ts';
 import { submitPrompt } from './submit-prompt.ts';
@@ -106,6 +107,9 @@ function Demo({ onStart }: { readonly onStart: () => void }) {
       <div>
         <h2>New here?</h2>
         <p>Watch a script read files side by side, then approve one harmless call. The demo needs no key.</p>
+        <p>
+          <Link to={{ page: 'settings', section: 'models' }}>Connect a model</Link> to ask for work of your own.
+        </p>
       </div>
       <button type="button" className="primary" onClick={onStart}>
         Start the demo

@@ -7,17 +7,19 @@ interface CodeLinesProps {
   readonly text: string;
   /** True to highlight the text as TypeScript. */
   readonly isScript?: boolean | undefined;
+  /** The language of other code, as its author has named it. */
+  readonly language?: string | undefined;
   readonly label?: string | undefined;
   /** Whether the text continues the block of code above it. */
   readonly isContinued?: boolean | undefined;
 }
 
 /** A block of code, or of other text with significant spaces. */
-export function CodeLines({ text, isScript = false, label = 'Code', isContinued = false }: CodeLinesProps) {
-  const lines = useHighlighted(text, isScript);
+export function CodeLines({ text, isScript = false, language, label = 'Code', isContinued = false }: CodeLinesProps) {
+  const lines = useHighlighted(text, isScript, language);
   return (
     <pre className="code" data-continued={isContinued || undefined} tabIndex={0} role="region" aria-label={label}>
-      <code>{isScript ? <Parts lines={lines} /> : visible(text)}</code>
+      <code>{isScript || language !== undefined ? <Parts lines={lines} /> : visible(text)}</code>
     </pre>
   );
 }

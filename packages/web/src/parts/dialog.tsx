@@ -15,6 +15,8 @@ export function Dialog({ title, onClose, children, className = '' }: DialogProps
   useEffect(() => {
     const dialog = element.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
+    // The browser focuses the first button, which closes the dialog.
+    dialog?.querySelector<HTMLElement>('.dialog-body :is(input, textarea)')?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -68,7 +68,12 @@ const CodeBlock = memo(function CodeBlock({ whole, ...block }: CodeBlockProps) {
   return (
     <>
       {whole !== undefined && <CodeHead language={language} text={whole} />}
-      <CodeLines text={code} isScript={isScriptLanguage(language)} isContinued={whole === undefined} />
+      <CodeLines
+        text={code}
+        isScript={isScriptLanguage(language)}
+        language={language}
+        isContinued={whole === undefined}
+      />
     </>
   );
 });
@@ -109,7 +114,7 @@ const components: Components = {
     return (
       <>
         <CodeHead language={language ?? ''} text={code} />
-        <CodeLines text={code} isScript={isScriptLanguage(language)} />
+        <CodeLines text={code} isScript={isScriptLanguage(language)} language={language} />
       </>
     );
   },

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Highlighter } from '../view/highlight.ts';
+import { codeTokens } from '../view/code-tokens.ts';
 import { keptLines, plainLines, type Lines } from '../view/lines.ts';
 
 /** Texts with more characters are not highlighted. */
@@ -14,7 +15,7 @@ let LoadedHighlighter: typeof Highlighter | undefined;
  * The tokens of each line. The text is plain until the highlighter is loaded, because the first load of the page omits
  * the highlighter.
  */
-export function useHighlighted(source: string, isScript: boolean): Lines {
+export function useHighlighted(source: string, isScript: boolean, language = ''): Lines {
   const [highlighter, setHighlighter] = useState(() =>
     LoadedHighlighter === undefined ? undefined : new LoadedHighlighter(),
   );
@@ -36,10 +37,12 @@ export function useHighlighted(source: string, isScript: boolean): Lines {
   }, [isWanted, highlighter]);
   const last = useRef<Lines>([]);
   const lines = useMemo(() => {
-    const read = isWanted && highlighter !== undefined ? highlighter.lines(source) : plainLines(source);
+    const isParsed = isWanted && highlighter !== undefined;
+    const isLong = source.length > MAX_HIGHLIGHTED;
+    const read = isParsed ? highlighter.lines(source) : isLong ? plainLines(source) : codeTokens(source, language);
     last.current = keptLines(last.current, read);
     return last.current;
-  }, [source, isWanted, highlighter]);
+  }, [source, isWanted, highlighter, language]);
   useEffect(() => {
     if (LoadedHighlighter === undefined || !isWanted || highlighter?.hasKeptTokens !== true) return undefined;
     const timer = setTimeout(

@@ -6,6 +6,7 @@ import { IconButton } from '../parts/icon-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { foldsScripts } from '../state/folding.ts';
+import { useSelection } from '../state/selection.ts';
 import { duration, plural } from '../view/format.ts';
 import { scriptSummary } from '../view/script-summary.ts';
 import type { ScriptStatus, ScriptView } from '../view/types.ts';
@@ -36,7 +37,9 @@ export function ScriptCard(props: ScriptCardProps) {
   const { script } = props;
   const [isOpen, setOpen] = useState<boolean>();
   const endedBefore = script.endedAt !== undefined && script.endedAt < performance.timeOrigin && foldsScripts();
-  const isFolded = isOpen === undefined ? script.status === 'completed' && endedBefore : !isOpen;
+  const { callId } = useSelection();
+  const hasSelected = script.calls.some((call) => call.callId === callId);
+  const isFolded = isOpen === undefined ? script.status === 'completed' && endedBefore && !hasSelected : !isOpen;
   if (!isFolded) return <OpenScript {...props} onFold={() => setOpen(false)} />;
   return (
     <article className="card script-card script-folded" data-status={script.status} aria-label="Script">
@@ -66,10 +69,7 @@ function OpenScript({ script: live, readEvents, children, onFold }: OpenScriptPr
     <article className="card script-card" data-status={live.status} aria-label="Script">
       <header className="card-head">
         <span className="dot" data-status={live.status} />
-        <h2>Script</h2>
-        <span className="dim script-facts" title={script.sha256}>
-          {script.language} · {plural(lineCount(script.source), 'line')}
-        </span>
+        <h2 title={scriptFacts(script)}>Script</h2>
         {live.status !== 'typing' && (
           <Tabs label="View of the script" tabs={scriptPanes(live)} current={pane} onSelect={setPane} />
         )}
@@ -127,6 +127,12 @@ function ScriptState({ script: { status, output } }: { readonly script: ScriptVi
       {waitMs > 1000 && ` · waited ${duration(waitMs)}`}
     </>
   );
+}
+
+/** The language, the length and the hash of the source. */
+function scriptFacts({ language, source, sha256 }: ScriptView): string {
+  const facts = [language, plural(lineCount(source), 'line'), ...(sha256 === undefined ? [] : [`SHA-256 ${sha256}`])];
+  return facts.join(' · ');
 }
 
 function lineCount(source: string): number {

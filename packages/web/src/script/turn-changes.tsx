@@ -19,6 +19,9 @@ export function TurnChanges({ view: { status, entries } }: { readonly view: RunV
   );
 }
 
+/** The refusals of an undo of which the script has changed files all the same. */
+const HIDES_FILES: ReadonlySet<string> = new Set(['already_undone', 'busy', 'changed', 'conflicts']);
+
 function ScriptChanges({ scriptId }: { readonly scriptId: string }) {
   const { client } = useSession();
   const [isOpen, setOpen] = useState(false);
@@ -26,7 +29,7 @@ function ScriptChanges({ scriptId }: { readonly scriptId: string }) {
   const [loads, setLoads] = useState(0);
   const { value: report } = useLoaded(() => client.scripts.previewUndo(scriptId, 'undo'), `${scriptId} ${loads}`);
   const files = report?.files ?? [];
-  if (report === undefined || (files.length === 0 && report.refusal === undefined)) return null;
+  if (report === undefined || (files.length === 0 && !HIDES_FILES.has(report.refusal?.code ?? ''))) return null;
   const diffs = files.map(({ path, diff }) => ({ path, lines: reversedDiff(diffLines(diff?.trimEnd() ?? '').lines) }));
   return (
     <section className="turn-changes" aria-label="Changed files">

@@ -6,8 +6,10 @@ import { useSelection } from '../state/selection.ts';
 
 /** The number of rows that are shown at first. */
 const MAX_ROWS = 40;
-/** If a bar ends beyond this fraction of the width, its label is drawn before the bar. */
+/** If a bar ends beyond this fraction of the width, its label is drawn before the bar, where there is more room. */
 const LABEL_LIMIT = 0.62;
+/** The fraction of the width that a label needs next to its bar. With less room, it is drawn over the bar. */
+const LABEL_ROOM = 0.38;
 
 /** Shows when each call of a script waited and ran. `now`: in ms since 1970. */
 export function WaterfallChart({ script, now }: { readonly script: ScriptView; readonly now: number }) {
@@ -51,9 +53,13 @@ const Row = memo(
   function Row({ row, isSelected, onSelect }: RowProps) {
     const { call, run, wait, end } = row;
     const summary = argumentSummary(call.input, 46);
-    const isLate = end > LABEL_LIMIT;
     const begin = Math.min(...[wait, run].flatMap((bar) => (bar === undefined ? [] : [bar.left])));
-    const place = isLate ? { right: percent(1 - begin) } : { left: percent(end) };
+    const side = end <= LABEL_LIMIT ? 'after' : begin >= LABEL_ROOM ? 'before' : 'over';
+    const place = {
+      after: { left: percent(end) },
+      before: { right: percent(1 - begin) },
+      over: { left: percent(begin) },
+    };
     return (
       <button
         type="button"
@@ -66,7 +72,7 @@ const Row = memo(
       >
         {wait !== undefined && <span className="bar bar-wait" style={barStyle(wait)} />}
         {run !== undefined && <span className="bar bar-run" style={barStyle(run)} />}
-        <span className={`bar-label ${isLate ? 'bar-label-before' : ''}`} style={place}>
+        <span className="bar-label" data-side={side} style={place[side]}>
           {call.tool} <span className="dim">{summary}</span>
         </span>
       </button>

@@ -10,13 +10,17 @@ import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { AuditLog } from './audit-log.tsx';
+import { Models } from './models.tsx';
+import { SavedTexts } from './saved-texts.tsx';
 import { RememberedRules } from './remembered-rules.tsx';
 import { useLoaded } from './use-loaded.ts';
 
 const SECTIONS = [
   { id: 'agents', title: 'Agents' },
+  { id: 'models', title: 'Models' },
   { id: 'tools', title: 'Tools' },
   { id: 'keys', title: 'API keys' },
+  { id: 'saved', title: 'Prompts and scripts' },
   { id: 'rules', title: 'Approvals' },
   { id: 'audit', title: 'Audit log' },
   { id: 'access', title: 'This browser' },
@@ -44,8 +48,10 @@ export default function SettingsPage({ section, menuButton }: SettingsPageProps)
             ))}
           </nav>
           {section === 'agents' && <Agents />}
+          {section === 'models' && <Models />}
           {section === 'tools' && <Tools />}
           {section === 'keys' && <ApiKeys />}
+          {section === 'saved' && <SavedTexts />}
           {section === 'rules' && <RememberedRules />}
           {section === 'audit' && <AuditLog />}
           {section === 'access' && <Access />}

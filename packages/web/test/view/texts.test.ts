@@ -2,6 +2,8 @@ import { JsonTextMember } from '@toolscript/core/stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
+import { codeTokens } from '#web/view/code-tokens.ts';
+import { fileGroups } from '#web/view/file-groups.ts';
 import { routePath, addressRoute } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
 import { age, argumentSummary, count, dollars, duration, plural } from '#web/view/format.ts';
@@ -270,7 +272,8 @@ describe('small texts', () => {
   });
 
   it('an address of the page leads to its view, and back', () => {
-    for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(routePath(addressRoute(path))).toBe(path);
+    for (const path of ['', 'threads/thr_1', 'threads/thr_1#turn=run_1', 'threads/t#turn=r/a%2Fb', 'settings/audit'])
+      expect(routePath(addressRoute(path))).toBe(path);
     expect(addressRoute('nothing/here')).toEqual({ page: 'new' });
   });
 });
@@ -284,4 +287,70 @@ describe('what is visible', () => {
   it('is a cost in dollars, also below a cent', () => {
     expect([0, 0.001, 0.034, 12].map(dollars)).toEqual(['$0.00', '<$0.01', '$0.03', '$12.00']);
   });
+});
+
+describe('files', () => {
+  it('are grouped by their type', () => {
+    const files = [
+      { fileKey: 'a.PY' },
+      { fileKey: 'plan' },
+      { fileKey: 'b.json' },
+      { fileKey: 'c', contentType: 'text/csv; charset=utf-8' },
+      { fileKey: 'd.ts', source: { kind: 'web' } },
+      { fileKey: 'e.html' },
+    ];
+    expect(fileGroups(files).map(([title, members]) => [title, members.map(({ fileKey }) => fileKey)])).toEqual([
+      ['Web pages', ['d.ts', 'e.html']],
+      ['Data', ['b.json', 'c']],
+      ['Code', ['a.PY']],
+      ['Texts', ['plan']],
+    ]);
+    expect(fileGroups([])).toEqual([]);
+  });
+});
+
+describe('code in other languages', () => {
+  const styled = (source: string, language: string) =>
+    codeTokens(source, language).flatMap((line) =>
+      line.flatMap(({ text, style }) => (style === '' ? [] : [`${style.slice(4)} ${text}`])),
+    );
+
+  it.each([
+    ['python', 'def f(x): # note\n  return "a"', ['keyword def', 'comment # note', 'keyword return', 'string "a"']],
+    ['bash', 'if true; then # note', ['keyword if', 'keyword true', 'keyword then', 'comment # note']],
+    ['go', 'func f() { return 1 } // note', ['keyword func', 'keyword return', 'number 1', 'comment // note']],
+    ['rust', 'pub fn f() {} /* a\nb */', ['keyword pub', 'keyword fn', 'comment /* a', 'comment b */']],
+    ['java', 'class A { int a = 0x1f; }', ['keyword class', 'keyword int', 'number 0x1f']],
+    ['C++', 'return "//"; // note', ['keyword return', 'string "//"', 'comment // note']],
+    ['csharp', 'using A; // note', ['keyword using', 'comment // note']],
+    ['sql', "SELECT 'a' -- note", ['keyword SELECT', "string 'a'", 'comment -- note']],
+    ['yaml', 'a: "b" # note', ['string "b"', 'comment # note']],
+    ['html', '<a href="b"> <!-- note -->', ['string "b"', 'comment <!-- note -->']],
+    ['json', '{ "a": [1, true] }', ['string "a"', 'number 1', 'keyword true']],
+    ['unknown', 'return 1', []],
+  ])('is coloured: %s', (language, source, tokens) => {
+    expect(styled(source, language)).toEqual(tokens);
+  });
+
+  it('keeps each character, in linear time', () => {
+    const hostile = [
+      '"'.repeat(50_000),
+      '/*'.repeat(20_000),
+      "'\\".repeat(20_000),
+      '<!--\n'.repeat(9_000),
+      '\ud800"\r\n\0',
+    ];
+    for (const source of hostile)
+      for (const language of ['python', 'go', 'sql', 'html', 'json', 'text'])
+        expect(
+          codeTokens(source, language)
+            .map((line) => line.map(({ text }) => text).join(''))
+            .join('\n'),
+        ).toBe(source);
+  });
+});
+
+it('the summary of arguments keeps characters whole', () => {
+  const summary = argumentSummary({ text: `${'a'.repeat(58)}😀${'b'.repeat(9)}` }, 60);
+  expect([summary, argumentSummary({ text: '😀'.repeat(9) })]).toEqual([`${'a'.repeat(58)}…`, '😀'.repeat(9)]);
 });

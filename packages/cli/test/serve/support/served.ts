@@ -8,7 +8,7 @@ export interface Served {
   readonly token: string;
   // Tests look into answers as they need.
   // oxlint-disable-next-line typescript/no-explicit-any
-  api(path: string, body?: unknown): Promise<any>;
+  api(path: string, body?: unknown, method?: string): Promise<any>;
   /** The types and payloads of a run's events, until its stream ends. */
   follow(runId: string): Promise<string>;
   /** The complete output. */
@@ -32,14 +32,13 @@ export async function serve(args: readonly string[], options: StartOptions = {})
   return {
     url,
     token,
-    async api(path, body) {
+    async api(path, body, method = body === undefined ? 'GET' : 'POST') {
       const sent = {
-        method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       };
-      const response = await fetch(`${url}/api/v2/${path}`, body === undefined ? { headers } : sent);
-      return response.json();
+      const response = await fetch(`${url}/api/v2/${path}`, { method, ...(body === undefined ? { headers } : sent) });
+      return response.status === 204 ? undefined : response.json();
     },
     follow: async (runId) => (await fetch(`${url}/api/v2/stream/${runId}`, { headers })).text(),
     printed: () => printed,

@@ -1,5 +1,5 @@
 import { present } from '@toolscript/core/internal';
-import type { Thread } from '@toolscript/core/protocol';
+import { RunStateSchema, type Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -11,12 +11,21 @@ import { sendSlices } from '../text-slices.js';
 import { threadText } from '../thread-text.js';
 import { threadView } from '../views.js';
 
+const ThreadListQuery = ListQuerySchema.extend({
+  text: z.string().max(1000).optional(),
+  state: RunStateSchema.optional(),
+});
 const ThreadParameters = z.object({ threadId: IdSchema });
 
 /** Routes that list, show, rename and delete threads. */
 export function threadRoutes(instance: FastifyInstance, service: Service): void {
   readingRoutes(typedInstance(instance), service);
   changingRoutes(typedInstance(instance), service);
+}
+
+/** Whether the list reads more threads than it shows. */
+function isSearch({ text, state }: z.infer<typeof ThreadListQuery>): boolean {
+  return text !== undefined || state !== undefined;
 }
 
 export function typedInstance(instance: FastifyInstance) {
@@ -32,16 +41,17 @@ function readingRoutes(app: Routes, service: Service): void {
   app.route({
     method: 'GET',
     url: '/api/v2/threads',
-    config: { scope: 'read', readsMuch: ({ query }) => (query as { text?: string }).text !== undefined },
+    config: { scope: 'read', readsMuch: ({ query }) => isSearch(query as z.infer<typeof ThreadListQuery>) },
     schema: {
       operationId: 'listThreads',
-      description: 'Lists your threads, the most recently changed one first.',
-      querystring: ListQuerySchema.extend({ text: z.string().max(1000).optional() }),
+      description:
+        'Lists your threads, the most recently changed one first. "text" finds titles, messages, answers and names of files; "state" those whose active or newest run is in that state.',
+      querystring: ThreadListQuery,
       response: { 200: pageSchema(ThreadSummarySchema) },
     },
     handler: async ({ caller, query }) => {
       const list = () => threads.list({ principal: caller.principal, ...present(query) });
-      const page = await (query.text === undefined ? list() : longReads.read(caller.principal, list));
+      const page = await (!isSearch(query) ? list() : longReads.read(caller.principal, list));
       return { data: page.threads.map(threadView), next: page.next };
     },
   });
@@ -108,9 +118,16 @@ function changingRoutes(app: Routes, service: Service): void {
   });
 }
 
-export async function ownThread({ stores }: Service, request: FastifyRequest): Promise<Thread> {
-  const { threadId } = request.params as { threadId: string };
-  const { principal } = request.caller;
+export function ownThread(service: Service, request: FastifyRequest): Promise<Thread> {
+  return callerThread(service, request, (request.params as { threadId: string }).threadId);
+}
+
+/** The thread, if it belongs to the caller. Throws a problem otherwise. */
+export async function callerThread(
+  { stores }: Service,
+  { caller: { principal } }: FastifyRequest,
+  threadId: string,
+): Promise<Thread> {
   // defence: thread-of-the-caller
   const thread = await stores.threads.get(threadId, { principal });
   if (thread === undefined) throw notFoundProblem('thread', threadId);

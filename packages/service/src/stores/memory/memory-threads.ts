@@ -43,7 +43,15 @@ import { principalKey } from '../change-board.js';
 import { checkBatch, eventOfRun, pageOfEvents, placeEvents } from '../event-batches.js';
 import { parseShape } from '../shapes.js';
 import { storeErrors } from '../store-errors.js';
-import { newStoreId, inputText, searchText } from '../store-rules.js';
+import {
+  addedSearchText,
+  eventText,
+  isInState,
+  MAX_TURN_SEARCHED,
+  newStoreId,
+  inputText,
+  searchText,
+} from '../store-rules.js';
 
 export class MemoryThreads implements ThreadStore {
   constructor(readonly database: MemoryDatabase) {}
@@ -60,12 +68,13 @@ export class MemoryThreads implements ThreadStore {
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
-    const { principal, workspace, text, ...page } = parseShape(ThreadQuerySchema, query, 'query');
+    const { principal, workspace, text, state, ...page } = parseShape(ThreadQuerySchema, query, 'query');
     const found = [...this.database.threads.values()].filter(
-      ({ thread }) =>
-        (principal ?? thread.principal) === thread.principal &&
-        (workspace ?? thread.workspace) === thread.workspace &&
-        (text === undefined || this.#holdsText(thread, searchText(text))),
+      (record) =>
+        (principal ?? record.thread.principal) === record.thread.principal &&
+        (workspace ?? record.thread.workspace) === record.thread.workspace &&
+        isInState(this.database.threadView(record), state) &&
+        (text === undefined || this.#holdsText(record.thread, searchText(text))),
     );
     const options = { kind: 'thread', isDescending: true, ...page };
     const { rows, ...rest } = memoryPage(found, ({ order }) => order, options);
@@ -199,7 +208,11 @@ export class MemoryThreads implements ThreadStore {
 
   #holdsText({ threadId, title }: Thread, wanted: string): boolean {
     if (searchText(title).includes(wanted)) return true;
-    return this.database.threadRuns(threadId).some(({ turn }) => searchText(inputText(turn.input)).includes(wanted));
+    return this.database.threadRuns(threadId).some(({ turn, events }) => {
+      const added = addedSearchText(events.map((event) => eventText(parseEvent(event))));
+      const searched = [...(searchText(inputText(turn.input)) + added)].slice(0, MAX_TURN_SEARCHED);
+      return searched.join('').includes(wanted);
+    });
   }
 }
 

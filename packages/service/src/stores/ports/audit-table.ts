@@ -68,14 +68,21 @@ interface ChangeEntry extends RequestStamp {
     | 'thread_renamed'
     | 'thread_deleted'
     | 'file_deleted'
+    | 'saved_deleted'
     | 'rule_deleted'
+    | 'provider_connected'
+    | 'provider_removed'
     | 'mcp_call';
   readonly threadId?: string | undefined;
   readonly turnId?: string | undefined;
   readonly runId?: string | undefined;
   readonly scriptId?: string | undefined;
   readonly fileKey?: string | undefined;
+  /** The kind and the name of a deleted prompt or script. */
+  readonly kind?: 'prompt' | 'snippet' | undefined;
+  readonly name?: string | undefined;
   readonly ruleId?: string | undefined;
+  readonly provider?: string | undefined;
   /** The tools that a request to `/mcp` has called. */
   readonly tools?: readonly string[] | undefined;
 }

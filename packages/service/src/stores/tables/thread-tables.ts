@@ -24,12 +24,19 @@ import { deleteTranscripts, insertThread } from './thread-rows.js';
 import type { EventBatch } from '../event-batches.js';
 import { storeErrors } from '../store-errors.js';
 import { storedJson } from '../stored-json.js';
-import { searchText } from '../store-rules.js';
+import { addedSearchText, isInState, MAX_TURN_SEARCHED, searchText } from '../store-rules.js';
 
 export interface ThreadFilters {
   readonly filters: Readonly<Record<string, string | undefined>>;
   readonly after: number;
   readonly limit: number;
+}
+
+/** The conditions that no index serves. */
+export interface ThreadSearch {
+  /** See `searchText`. */
+  readonly searched: string;
+  readonly state: RunState | undefined;
 }
 
 export interface SearchedThreads {
@@ -106,7 +113,10 @@ export class ThreadTables {
   }
 
   /** Searches a few threads. `next`: where the search continues; undefined after the last thread. */
-  async search(searched: string, { filters, after }: Omit<ThreadFilters, 'limit'>): Promise<SearchedThreads> {
+  async search(
+    { searched, state }: ThreadSearch,
+    { filters, after }: Omit<ThreadFilters, 'limit'>,
+  ): Promise<SearchedThreads> {
     const { sql, parameters } = conditions(this.database.dialect, filters);
     const contains = (column: string) => this.database.dialect.contains(column, ':searched');
     const rows = await this.database.all(
@@ -116,11 +126,11 @@ export class ThreadTables {
       FROM threads WHERE ${sql} AND changed < :after ORDER BY changed DESC LIMIT ${MAX_SEARCHED_THREADS}`,
       { ...parameters, searched, after },
     );
-    const found = rows.filter(({ is_found: isFound }) => isFound === 1);
-    return {
-      found: found.map((row) => ({ thread: rowThread(row), changed: row.changed as number })),
-      next: rows.length === MAX_SEARCHED_THREADS ? (rows.at(-1)!.changed as number) : undefined,
-    };
+    const found = rows
+      .filter(({ is_found: isFound }) => isFound === 1)
+      .map((row) => ({ thread: rowThread(row), changed: row.changed as number }))
+      .filter(({ thread }) => isInState(thread, state));
+    return { found, next: rows.length === MAX_SEARCHED_THREADS ? (rows.at(-1)!.changed as number) : undefined };
   }
 
   rename(threadId: string, title: string, now: number): Promise<Thread | undefined> {
@@ -191,11 +201,20 @@ export class ThreadTables {
         if (added === 0) return nextSeq;
         await this.database.run('UPDATE runs SET bytes = bytes + :length WHERE run_id = :runId', { runId, length });
         await touchThread(this.database, row.thread_id as string, now, length);
+        await this.#addSearched(transcript, batch.searched.slice(-added));
         await this.database.run('DELETE FROM folded_transcripts WHERE transcript = :transcript', { transcript });
         return nextSeq + added;
       },
       { flush: false },
     );
+  }
+
+  async #addSearched(transcript: number, texts: readonly string[]): Promise<void> {
+    const text = addedSearchText(texts);
+    if (text === '') return;
+    const sql = `UPDATE transcripts SET searched = substr(searched || :text, 1, ${MAX_TURN_SEARCHED})
+      WHERE transcript = :transcript`;
+    await this.database.run(sql, { transcript, text });
   }
 
   async nextSeq(runId: string): Promise<number> {

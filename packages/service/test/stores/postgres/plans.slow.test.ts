@@ -98,7 +98,7 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
       tablesOver(connection).threads.readEvents('run_7', { from: 5 }),
     );
     expect(texts).toHaveLength(15);
-    const batch = { runId: 'run_7', firstSeq: 20, endIndex: -1, texts: ['{"seq":20}'] };
+    const batch = { runId: 'run_7', firstSeq: 20, endIndex: -1, texts: ['{"seq":20}'], searched: ['an answer'] };
     expect(await expectIndexes((connection) => tablesOver(connection).threads.append(batch, undefined, 1))).toBe(21);
   });
 
