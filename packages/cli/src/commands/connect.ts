@@ -5,6 +5,7 @@ import { PROVIDERS, type ProviderSlug } from '../configuration/provider-keys.js'
 import { EXIT } from '../exit-status.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 export interface ConnectFlags {

@@ -1,7 +1,7 @@
 import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
 import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
 import { ToolNames, type GuestTexts } from '#core/sandbox/quickjs/guest-texts.js';
-import { Slot, type CellStart, type SlotHost, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
+import { Slot, type SlotCell, type SlotHost, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts, type Artefacts } from '#core/sandbox/worker/artefacts.js';
 import { writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { asScript, TEST_LIMITS } from '#core/testing/drive-run.js';
@@ -16,7 +16,7 @@ export interface InProcessSlot {
   start(bytecode: Uint8Array): SlotSegment;
   startWithin(bytecode: Uint8Array, wallMs: number): SlotSegment;
   /** Starts a script of a program that declares nothing and returns a long text. */
-  startCell(cell: CellStart): SlotSegment;
+  startCell(cell: SlotCell): SlotSegment;
   /** The guest's message of a segment, checked by the rules. */
   read(segment: SlotSegment): Outbox;
 }
