@@ -46,7 +46,7 @@ export class ToolDeclarations {
     });
     if (missing.length === 0) return undefined;
     const spent = earlier.reduce((sum, { content }) => sum + estimatePromptTokens(content), 0);
-    let left = Math.min(MAX_MESSAGE_TOKENS, tokenBudget - spent) - estimatePromptTokens(textOf(['']));
+    let left = Math.min(MAX_MESSAGE_TOKENS, tokenBudget - spent) - estimatePromptTokens(declarationText(['']));
     const catalog = harness.catalog({ principal });
     const texts = new Map<string, string>();
     for (const { name } of missing) {
@@ -62,7 +62,7 @@ export class ToolDeclarations {
           type: 'message',
           id: newId('item'),
           role: 'system',
-          content: textOf([...texts.values()]),
+          content: declarationText([...texts.values()]),
           announces: 'changes',
           declares: [...texts.keys()],
         };
@@ -101,6 +101,6 @@ function declarationStart(tool: Tool, detail: DeclarationDetail): string {
   return text.slice(0, text.lastIndexOf('): Promise<'));
 }
 
-function textOf(declarations: readonly string[]): string {
+function declarationText(declarations: readonly string[]): string {
   return `${HEADING}\n\n\`\`\`ts\n${declarations.join('').trimEnd()}\n\`\`\``;
 }

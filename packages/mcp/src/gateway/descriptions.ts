@@ -33,7 +33,7 @@ export function currentOffer(harness: Harness, isComplete = true): GatewayOffer 
   return {
     description: scriptDescription(harness, names, isComplete),
     instructions: connectInstructions(names, isComplete),
-    namespaces: [...new Set(names.map(namespaceOf))],
+    namespaces: [...new Set(names.map(toolNamespace))],
   };
 }
 
@@ -81,7 +81,7 @@ function connectInstructions(names: readonly string[], isComplete: boolean): str
 function namespaces(names: readonly string[], room: number): string {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const namespace = namespaceOf(name);
+    const namespace = toolNamespace(name);
     counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   }
   const sorted = [...counts].toSorted(([, left], [, right]) => right - left);
@@ -105,6 +105,6 @@ const toolNames = (harness: Harness) =>
     .list()
     .map(({ name }) => name);
 
-const namespaceOf = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf('.'))) || 'tools';
+const toolNamespace = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf('.'))) || 'tools';
 
 const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);

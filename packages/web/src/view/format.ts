@@ -1,4 +1,4 @@
-import { startOf } from './cut-text.ts';
+import { textStart } from './cut-text.ts';
 import { visible } from './visible.ts';
 
 /** Formats a duration, such as `320 ms`, `4.2 s`, `3 min`, `2 h` or `5 d`. */
@@ -43,7 +43,7 @@ export function plural(value: number, noun: string): string {
 export function argumentSummary(input: unknown, length = 60): string {
   const text = (firstText(input) ?? '').slice(0, length * 4);
   const line = visible(text.replaceAll(/\s+/gu, ' ').trim());
-  return line.length > length ? `${startOf(line, length - 1)}…` : line;
+  return line.length > length ? `${textStart(line, length - 1)}…` : line;
 }
 
 function firstText(input: unknown): string | undefined {

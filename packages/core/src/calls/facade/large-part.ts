@@ -43,7 +43,7 @@ function heaviestMember(holder: object): [string, unknown] | undefined {
   let heaviest: [string, unknown] | undefined;
   let most = 0;
   for (const entry of Object.entries(holder)) {
-    const weight = weightOf(entry[1]);
+    const weight = partWeight(entry[1]);
     if (weight <= most) continue;
     most = weight;
     heaviest = entry;
@@ -52,7 +52,7 @@ function heaviestMember(holder: object): [string, unknown] | undefined {
 }
 
 /** About the number of characters of a value's JSON, from its first values. */
-function weightOf(value: unknown): number {
+function partWeight(value: unknown): number {
   let room = MAX_WEIGHED;
   const weigh = (one: unknown, depth: number): number => {
     if (typeof one === 'string') return one.length;

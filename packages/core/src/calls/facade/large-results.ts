@@ -12,7 +12,7 @@ import { jsonBytes, largePart, pageEnd, withPart, type LargePart, type RowRoom }
 import { ResultLook } from './plain-result.js';
 
 /** A result that is kept, as the guest's bridge reads it. It names nothing outside of its own conversation or user. */
-export interface LargeResult {
+interface LargeResult {
   readonly key: string;
   readonly scope: 'thread' | 'principal';
   readonly pages: number;
@@ -49,7 +49,7 @@ export class LargeResults implements KeepsResults {
   async keep(call: LargeCall): Promise<KeptResult | undefined> {
     const part = largePart(call.result);
     if (part === undefined) return undefined;
-    const scope = scopeOf(call.threadId, call.context.principal);
+    const scope = resultScope(call.threadId, call.context.principal);
     const key = newId('result');
     const pages = new ResultPages(call, part);
     let saved = 0;
@@ -62,7 +62,7 @@ export class LargeResults implements KeepsResults {
       }
       isKept = pages.isWhole;
     } finally {
-      if (!isKept) for (let index = 0; index < saved; index++) await this.#delete(placeOf(scope, key, index));
+      if (!isKept) for (let index = 0; index < saved; index++) await this.#delete(pagePlace(scope, key, index));
     }
     if (!isKept) return undefined;
     const { rows, bytes, preview, isUntrusted } = pages;
@@ -76,7 +76,7 @@ export class LargeResults implements KeepsResults {
   ): Promise<void> {
     const isUntrusted = hasUntrustedInput || page.isUntrusted;
     await this.#documents.save({
-      ...placeOf(scope, key, index),
+      ...pagePlace(scope, key, index),
       text: page.json,
       about: {
         title: `Result of ${tool.name}, page ${index}`,
@@ -110,11 +110,11 @@ function keptResultError({ name, effect }: Tool, handle: LargeResult, preview: s
 }
 
 /** The conversation, or else the user. */
-function scopeOf(threadId: string | undefined, principal = 'nobody'): DocumentScope {
+function resultScope(threadId: string | undefined, principal = 'nobody'): DocumentScope {
   return threadId === undefined ? { kind: 'principal', id: principal } : { kind: 'thread', id: threadId };
 }
 
-function placeOf(scope: DocumentScope, key: string, page: number): DocumentPlace {
+function pagePlace(scope: DocumentScope, key: string, page: number): DocumentPlace {
   return { scope, kind: 'file', name: `${key}/${page}` };
 }
 
@@ -137,7 +137,7 @@ class ResultPages {
   constructor(call: LargeCall, part: LargePart) {
     this.#call = call;
     this.#part = part;
-    this.#room = roomOf(call, part);
+    this.#room = pageRoom(call, part);
     this.isUntrusted = call.hasUntrustedInput;
   }
 
@@ -167,7 +167,7 @@ class ResultPages {
 }
 
 /** The room of a page, without what the result holds besides its rows. */
-function roomOf({ result, context }: LargeCall, { at, rows }: LargePart): RowRoom {
+function pageRoom({ result, context }: LargeCall, { at, rows }: LargePart): RowRoom {
   const { maxToolResultBytes, maxToolResultValues } = context.limits;
   const rest = withPart(result, at, typeof rows === 'string' ? '' : []);
   const look = new ResultLook(rest, maxToolResultValues);
@@ -218,9 +218,9 @@ async function readPage(
   { key, scope, page }: PageInput,
   { threadId, principal, markUntrusted }: ToolCallContext,
 ): Promise<unknown> {
-  const owner = scopeOf(scope === 'thread' ? threadId : undefined, principal);
+  const owner = resultScope(scope === 'thread' ? threadId : undefined, principal);
   // A later version is no page of the result.
-  const stored = owner.kind === scope ? await documents.read(placeOf(owner, key, page), 1) : undefined;
+  const stored = owner.kind === scope ? await documents.read(pagePlace(owner, key, page), 1) : undefined;
   // defence: handles-read-pages-only
   if (stored === undefined || fileAbout(stored).source?.kind !== 'result')
     throw new ToolCallError('ToolExecutionError', NOT_STORED);

@@ -150,7 +150,7 @@ export class CallSources {
       doubt === undefined || !isGuarded(leaf.path, trusted) ? [] : [[leaf.path, doubt] as const],
     );
     if (hasReaders) doubts.push(...readerDoubts(judged, readersOf, readBy!));
-    const branch = control === true ? branchOf(judged) : NO_BRANCH;
+    const branch = control === true ? callBranch(judged) : NO_BRANCH;
     if (branch.doubt !== undefined) doubts.push(['', branch.doubt]);
     if (!isComplete && guarded.length > 0) doubts.push(['', 'there are too many arguments to compare']);
     const provenance: Provenance = {
@@ -293,8 +293,8 @@ export class CallSources {
     const judged = {
       leaf,
       literal,
-      origins: contents.map(originOf),
-      selectedBy: others.map(originOf),
+      origins: contents.map(labelledOrigin),
+      selectedBy: others.map(labelledOrigin),
       isProven: isComplete,
     };
     const [first] = [...contents, ...others].filter(({ trust }) => trust === 'untrusted');
@@ -437,7 +437,7 @@ interface Branch {
 }
 
 /** The results that have chosen that the call is made. */
-function branchOf({ labels, parts }: Judged): Branch {
+function callBranch({ labels, parts }: Judged): Branch {
   const control = labels?.control();
   // defence: unknown-branches-ask
   if (control?.isComplete !== true)
@@ -445,7 +445,7 @@ function branchOf({ labels, parts }: Judged): Branch {
   const first = control.placed.find(({ trust }) => trust === 'untrusted');
   // defence: branches-on-untrusted-text-ask
   const doubt = first && `the call is made because of ${first.tool}${atLine(first.line)}, which is untrusted`;
-  return { origins: control.placed.map(originOf), isProven: true, doubt };
+  return { origins: control.placed.map(labelledOrigin), isProven: true, doubt };
 }
 
 /** The sources of a value without those of branches. `ofCall`: keeps the branches in which the call itself is not made. */
@@ -458,7 +458,7 @@ function withoutBranches(
   return { placed: placed.filter((source) => source.way !== 'branch' || isOther(source)), isComplete };
 }
 
-function originOf({ way: _way, ...origin }: LabelledSource): ArgumentOrigin {
+function labelledOrigin({ way: _way, ...origin }: LabelledSource): ArgumentOrigin {
   return present(origin) as ArgumentOrigin;
 }
 

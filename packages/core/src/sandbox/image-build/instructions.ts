@@ -53,8 +53,8 @@ export const OP = {
 } as const;
 
 /** The second parts of the opcodes for copying and filling memory. */
-export const MEMORY_COPY = 10;
-export const MEMORY_FILL = 11;
+const MEMORY_COPY = 10;
+const MEMORY_FILL = 11;
 /** The second parts below this number are conversions of numbers, without immediates. */
 export const FIRST_BULK = 8;
 

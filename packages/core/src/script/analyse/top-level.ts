@@ -45,7 +45,7 @@ function declaredVariables(statement: Node, text: string): TopLevelVariable[] {
 function boundVariables({ kind, declare, declarations }: NodeOf<'VariableDeclaration'>): TopLevelVariable[] {
   if (declare === true || kind === 'using' || kind === 'await using') return [];
   return declarations
-    .flatMap(({ id }) => patternNames(id as Node))
+    .flatMap(({ id }) => patternVariables(id as Node))
     .map(({ name, start: offset }) => ({ name, kind: kind === 'const' ? 'constant' : 'variable', offset }));
 }
 
@@ -86,20 +86,20 @@ function present(...nodes: readonly (object | null | undefined)[]): readonly Nod
 }
 
 /** The variables that a pattern declares. */
-export function patternNames(pattern: Node): { name: string; start: number }[] {
+export function patternVariables(pattern: Node): { name: string; start: number }[] {
   switch (pattern.type) {
     case 'Identifier':
       return [{ name: pattern.name, start: pattern.start }];
     case 'ObjectPattern':
       return pattern.properties.flatMap((part) =>
-        patternNames((part.type === 'RestElement' ? part : part.value) as Node),
+        patternVariables((part.type === 'RestElement' ? part : part.value) as Node),
       );
     case 'ArrayPattern':
-      return pattern.elements.flatMap((element) => (element === null ? [] : patternNames(element as Node)));
+      return pattern.elements.flatMap((element) => (element === null ? [] : patternVariables(element as Node)));
     case 'AssignmentPattern':
-      return patternNames(pattern.left as Node);
+      return patternVariables(pattern.left as Node);
     case 'RestElement':
-      return patternNames(pattern.argument as Node);
+      return patternVariables(pattern.argument as Node);
     default:
       return [];
   }

@@ -17,7 +17,7 @@ export type ThreadRequest = CompileRequest | LabelRequest;
 export type AnswerTo<Request extends ThreadRequest> = Request extends LabelRequest ? RewrittenScript : CompileAnswer;
 
 /** Rewrites a compiled script for labels; see `script/label-rewrite`. */
-export interface LabelRequest {
+interface LabelRequest {
   readonly javascript: string;
   readonly control: boolean;
 }

@@ -1,24 +1,10 @@
 import { visitorKeys } from 'oxc-parser';
+import { patternVariables } from '../analyse/top-level.js';
 import type { Node } from '../syntax/syntax.js';
 
 /** The names that a pattern declares or assigns. */
 export function patternNames(pattern: Node | null | undefined): string[] {
-  switch (pattern?.type) {
-    case 'Identifier':
-      return [pattern.name];
-    case 'ObjectPattern':
-      return pattern.properties.flatMap((member) =>
-        patternNames(member.type === 'RestElement' ? member.argument : member.value),
-      );
-    case 'ArrayPattern':
-      return pattern.elements.flatMap((element) => patternNames(element));
-    case 'AssignmentPattern':
-      return patternNames(pattern.left);
-    case 'RestElement':
-      return patternNames(pattern.argument);
-    default:
-      return [];
-  }
+  return pattern == null ? [] : patternVariables(pattern).map(({ name }) => name);
 }
 
 /** Visits a node and what is in it, parents first; not the children of a node for which `enter` returns false. */

@@ -1,5 +1,5 @@
 import type { Edit } from '../syntax/source-text.js';
-import { patternNames } from '../analyse/top-level.js';
+import { patternVariables } from '../analyse/top-level.js';
 import { entryArguments } from './entry-arguments.js';
 import { isLastValue } from './last-value.js';
 import { isTopLevel } from '../syntax/own-functions.js';
@@ -300,7 +300,7 @@ function repairLastConstant(
   text: string,
 ): TreeRepair | undefined {
   const { id, init } = last.declarations.at(-1)!;
-  const names = patternNames(id).map(({ name }) => name);
+  const names = patternVariables(id).map(({ name }) => name);
   if (init === null || names.length === 0 || names.some((name) => index.references.has(name))) return undefined;
   const value = innerExpression(init);
   if (value.type !== 'AwaitExpression' || !isLastValue(value, index)) return undefined;

@@ -29,7 +29,7 @@ export interface Bytes {
 }
 
 /** The bytes of a value; undefined if it holds none. */
-export function bytesOf(value: unknown): Bytes | undefined {
+export function valueBytes(value: unknown): Bytes | undefined {
   try {
     if (isBufferData(value)) return bytes('Buffer', new Uint8Array(value.data));
     if (isUint8Array(value)) return bytes(isBuffer(value) ? 'Buffer' : 'Uint8Array', value);
@@ -51,22 +51,22 @@ export function plainForm(value: unknown): unknown {
   if (typeof value === 'bigint') return isSafeInteger(toNumber(value)) ? toNumber(value) : toText(value);
   try {
     if (isMap(value)) return mapForm(value);
-    if (isSet(value)) return listOf(setValues(value));
-    return isTypedArray(value) ? numbersOf(value as unknown as ArrayLike<unknown> & object) : undefined;
+    if (isSet(value)) return iteratedList(setValues(value));
+    return isTypedArray(value) ? numberList(value as unknown as ArrayLike<unknown> & object) : undefined;
   } catch {
     // The value only inherits from the class.
     return undefined;
   }
 }
 
-function listOf(values: Iterator<unknown>): unknown[] {
+function iteratedList(values: Iterator<unknown>): unknown[] {
   const list: unknown[] = [];
   for (let step = values.next(); step.done !== true; step = values.next()) list[list.length] = step.value;
   return list;
 }
 
 function mapForm(map: object): object {
-  const pairs = listOf(mapEntries(map)) as [unknown, unknown][];
+  const pairs = iteratedList(mapEntries(map)) as [unknown, unknown][];
   const members = create(null) as Record<string, unknown>;
   for (let index = 0; index < pairs.length; index++) {
     const key = pairs[index]![0];
@@ -76,7 +76,7 @@ function mapForm(map: object): object {
   return members;
 }
 
-function numbersOf(numbers: ArrayLike<unknown> & object): unknown[] {
+function numberList(numbers: ArrayLike<unknown> & object): unknown[] {
   const list: unknown[] = [];
   const length = typedArrayLength(numbers);
   for (let index = 0; index < length; index++) list[index] = numbers[index];

@@ -13,7 +13,7 @@ import {
   WeakMap,
 } from '../primordials.js';
 import { BufferData } from '../standard-library/buffer.js';
-import { bytesOf, plainForm, type Bytes } from './json-forms.js';
+import { valueBytes, plainForm, type Bytes } from './json-forms.js';
 import { isError, isTypedArray, slice, weakGet, weakSet } from './captured.js';
 import { heldErrors } from './errors.js';
 import { readText } from './stacks.js';
@@ -229,7 +229,7 @@ export function writeJson(
   };
   const carried = (key: string, member: unknown, reason: string): unknown => {
     if (carryBytes === undefined) return undefined;
-    const bytes = bytesOf(member);
+    const bytes = valueBytes(member);
     return bytes === undefined ? plainForm(member) : carryBytes(bytes, at.keysTo(key), at.pathTo(key) + ': ' + reason);
   };
   /** The path of the error's member that is being read; empty if none is. */

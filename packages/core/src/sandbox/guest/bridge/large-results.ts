@@ -46,14 +46,14 @@ export function makeHandle(call: number, { key, scope, pages, rows, bytes, at }:
   defineHidden(
     handle,
     Symbol.asyncIterator,
-    freeze(() => rowsOf(page, pages, at)),
+    freeze(() => pageRows(page, pages, at)),
   );
   freeze(handle);
   newHandles[newHandles.length] = { call, at, handle };
   return handle;
 }
 
-async function* rowsOf(page: (index: unknown) => Promise<unknown>, pages: number, at: readonly string[]) {
+async function* pageRows(page: (index: unknown) => Promise<unknown>, pages: number, at: readonly string[]) {
   for (let index = 0; index < pages; index++) {
     let part = await page(index);
     for (let depth = 0; depth < at.length; depth++) part = (part as Record<string, unknown>)[at[depth]!];
