@@ -95,6 +95,40 @@ describe('a result that is too large for a script', () => {
     expect(valueOf(nested)).toEqual([2_000_000, 'text']);
   });
 
+  it('with a text that not everybody may read is not kept: files have no readers', async () => {
+    const own = { readers: ['amy'] };
+    const cases = defineTool({
+      name: 'cases',
+      description: 'cases',
+      output: z.array(Row),
+      effect: 'read',
+      execute: () => rowsOf(ROWS),
+      labels: () => [{ path: '', trust: 'trusted', ...own }],
+    });
+    const note = defineTool({
+      name: 'note',
+      description: 'note',
+      output: z.object({ text: z.string() }),
+      effect: 'read',
+      execute: () => ({ text: 'a case' }),
+      labels: () => [{ path: 'text', trust: 'trusted', ...own }],
+    });
+    const echo = defineTool({
+      name: 'echo',
+      description: 'echo',
+      input: z.object({ text: z.string() }),
+      output: z.array(Row),
+      effect: 'read',
+      execute: () => rowsOf(ROWS),
+    });
+    const { run, documents } = open({ tools: [cases, note, echo], flow: () => 'allow' });
+    for (const call of ['tools.cases()', 'tools.echo({ text: (await tools.note()).text })']) {
+      const end = await run(`return await ${call}.catch((error) => [error.message, error.handle === undefined])`);
+      expect(valueOf(end), call).toEqual([expect.stringContaining('request less'), true]);
+    }
+    expect(await documents.list({ scope: { kind: 'thread', id: 'thr_1' }, kind: 'file' })).toEqual({ documents: [] });
+  });
+
   it('without rows is left out as before, and no file stays', async () => {
     const { run, documents } = open();
     const end = await run(`return await tools.whole().catch((error) => [error.message, error.handle === undefined])`);

@@ -32,7 +32,7 @@ import {
   runOverBudget,
   unknownEnd,
 } from './call-errors.js';
-import { hasUntrustedPart } from '../flow/result-parts.js';
+import { hasUntrustedPart, type InputLabel } from '../flow/result-parts.js';
 import { CallRecord, CallTable, goneTool, resumedCall, settledWithin, type CallEnd } from './call-record.js';
 import type {
   CallResult,
@@ -389,11 +389,16 @@ class CallFacade implements Facade, CallReporter {
   }
 
   hasUntrustedInput(record: CallRecord): boolean {
+    return this.#inputLabel(record).isTainted;
+  }
+
+  #inputLabel(record: CallRecord): InputLabel {
     const { flow, context } = this.#options;
     const earlier = earlierOperations(this.#table, record);
     if (flow !== undefined)
-      return flow.isTainted(judgedCall(this.#options, record, record.input as JsonValue), earlier);
-    return context.origin?.hasReadUntrusted === true || earlier.some(({ untrusted }) => untrusted === true);
+      return flow.inputLabel(judgedCall(this.#options, record, record.input as JsonValue), earlier);
+    const hasRead = context.origin?.hasReadUntrusted === true;
+    return { isTainted: hasRead || earlier.some(({ untrusted }) => untrusted === true) };
   }
 
   warn({ state, call }: CallRecord, message: unknown): void {
@@ -499,7 +504,10 @@ class CallFacade implements Facade, CallReporter {
   async #keepResult(record: CallRecord, largeResults: KeepsResults, result: unknown): Promise<GuestError | undefined> {
     const { tool } = record;
     const { context, threadId } = this.#options;
-    const call = { tool, result, context, threadId, hasUntrustedInput: this.hasUntrustedInput(record) };
+    const { isTainted, readers } = this.#inputLabel(record);
+    // defence: results-with-readers-are-not-kept
+    if (readers !== undefined) return undefined;
+    const call = { tool, result, context, threadId, hasUntrustedInput: isTainted };
     const kept = await largeResults.keep(call);
     if (kept === undefined) return undefined;
     if (kept.isUntrusted) record.markUntrusted();

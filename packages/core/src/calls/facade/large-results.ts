@@ -4,7 +4,7 @@ import { ToolCallError } from '../../protocol/errors.js';
 import type { GuestError } from '../../protocol/sandbox.js';
 import type { Tool, ToolCallContext } from '../../protocol/tools.js';
 import { newId } from '../../text/crypto.js';
-import { hasUntrustedPart, PAGE_TOOL } from '../flow/result-parts.js';
+import { hasReaders, hasUntrustedPart, PAGE_TOOL } from '../flow/result-parts.js';
 import { guestError } from './call-errors.js';
 import { checkResult } from './call-exchange.js';
 import type { KeepsResults, KeptResult, LargeCall } from './facade-types.js';
@@ -155,6 +155,8 @@ class ResultPages {
     const checked = checkResult(tool, withPart(result, at, rows.slice(this.#next, end)), context.limits);
     if (!checked.ok) return undefined;
     const { json, value } = checked;
+    // defence: pages-with-readers-are-not-kept
+    if (hasReaders(tool, value)) return undefined;
     this.bytes += Buffer.byteLength(json);
     if (this.bytes > MAX_RESULT_BYTES) return undefined;
     this.rows += typeof rows === 'string' ? 1 : end - this.#next;

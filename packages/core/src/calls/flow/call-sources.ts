@@ -168,12 +168,8 @@ export class CallSources {
     return { provenance, isDoubtful: doubts.length > 0, reason, policy: () => this.#askPolicy(call, provenance) };
   }
 
-  /** Whether untrusted text may have reached the arguments. */
-  isTainted(call: JudgedCall, earlier: readonly Operation[]): boolean {
-    return this.#inputLabel(call, earlier).isTainted;
-  }
-
-  #inputLabel(call: JudgedCall, earlier: readonly Operation[]): InputLabel {
+  /** The label that the arguments give to the result of the call. */
+  inputLabel(call: JudgedCall, earlier: readonly Operation[]): InputLabel {
     const { sources, isComplete, parts, labels } = this.#judge(call, earlier);
     const whole = labels?.all();
     const isLiteral = isComplete && sources.every(({ isProven, origins }) => isProven && origins.length === 0);
@@ -242,7 +238,7 @@ export class CallSources {
     const before = this.#inputs.get(callId);
     if (before !== undefined) return before;
     const call = { callId, tool, effect, line, input: input as JsonValue, scriptId: undefined, principal: undefined };
-    const label = this.#inputLabel(call, earlier.slice(0, index));
+    const label = this.inputLabel(call, earlier.slice(0, index));
     this.#inputs.set(callId, label);
     return label;
   }

@@ -94,8 +94,16 @@ function namedPart({ trust = 'untrusted', from, readers }: ResultLabel, rest: Pa
 /** Whether a result of the tool contains text of unknown authors. */
 export function hasUntrustedPart(tool: Tool, result: unknown): boolean {
   if (tool.trust === 'untrusted' || tool.labels === undefined) return tool.trust === 'untrusted';
-  const operation = { status: 'completed', result } as Operation;
-  return resultParts(operation, tool, { isTainted: false }).some(({ trust }) => trust === 'untrusted');
+  return ownParts(tool, result).some(({ trust }) => trust === 'untrusted');
+}
+
+/** Whether a result of the tool contains a text that not everybody may read. */
+export function hasReaders(tool: Tool, result: unknown): boolean {
+  return tool.labels !== undefined && ownParts(tool, result).some(({ readers }) => readers !== undefined);
+}
+
+function ownParts(tool: Tool, result: unknown): readonly ResultPart[] {
+  return resultParts({ status: 'completed', result } as Operation, tool, { isTainted: false });
 }
 
 /** Divides the result into its labelled parts and the rest. A `trusted` label cannot clean a result that is tainted. */
