@@ -30,8 +30,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   nobody: { principal: 'nobody', scopes: [] },
 };
 
-/** Keys and rules belong to the server, and stuck runs are shown to its operator. */
-const ADMINISTRATION = /^\/api\/v2\/(?:keys|rules|stuck-runs)\b/u;
+/** Keys, providers and rules belong to the server, and stuck runs are shown to its operator. */
+const ADMINISTRATION = /^\/api\/v2\/(?:keys|providers|rules|stuck-runs)\b/u;
 
 const PUBLIC = ['GET /healthz', 'GET /readyz', 'GET /', 'GET /openapi.json'];
 
@@ -121,6 +121,8 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
   for (const id of [...found].filter((one) => one.startsWith('thr_'))) {
     const { documents } = working.stores;
     await documents.save({ ...filePlace(id, id), text: CANARY, about: { title: CANARY } });
+    const own = { kind: 'principal', id: CALLERS['ada']!.principal } as const;
+    await documents.save({ scope: own, kind: 'prompt', name: id, text: CANARY, about: { description: CANARY } });
   }
   const request = { model: 'demo', input: `hello ${CANARY}`, metadata: { owner: CANARY } };
   const { body: response } = await ask('POST', '/v1/responses', request);
@@ -134,7 +136,22 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
 
 /** Operations on the resources of a principal. */
 function aboutOwn(): readonly Operation[] {
-  return operations.filter(({ path }) => path.includes('{') && !path.startsWith('/v1/models'));
+  return operations.filter(({ path }) => withKind(path).includes('{') && !path.startsWith('/v1/models'));
+}
+
+function validBody(path: string): unknown {
+  if (path.includes('approvals')) return 'approve';
+  if (path.endsWith('/undo')) return {};
+  return path.includes('providers') ? { key: 'x' } : { title: 'x' };
+}
+
+/** Kinds are known to everybody; the other parameters of a path name a resource. */
+function withKind(path: string): string {
+  return path.replace('{kind}', 'prompt');
+}
+
+function withIds(path: string, id: string): string {
+  return withKind(path).replaceAll(/\{\w+\}/gu, id);
 }
 
 /** It ends with a full stop, or with the command that fixes the problem. */
@@ -194,6 +211,7 @@ function valueOf(): fc.Arbitrary<unknown> {
     'full',
     'jsonl',
     'demo',
+    'prompt',
     '1',
     '0',
     '-1',
@@ -292,6 +310,9 @@ async function adasData(): Promise<unknown> {
       threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}?operations=full`)),
     ),
     runs: await Promise.all(ids.filter((id) => id.startsWith('run_')).map((id) => ask(`/api/v2/runs/${id}`))),
+    prompts: await Promise.all(
+      threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/saved/prompt/${threadId}`)),
+    ),
     files: await Promise.all(
       threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}/files/${threadId}`)),
     ),
@@ -324,7 +345,7 @@ describe('over all operations of /openapi.json', () => {
     await until(async () => {
       for (const { path, method } of hidden())
         for (const id of ids) {
-          const asked = { method, url: path.replaceAll(/\{\w+\}/gu, id), headers: {}, body: undefined };
+          const asked = { method, url: withIds(path, id), headers: {}, body: undefined };
           if (leaks(asked, (await send('ada', asked)).text).length > 0) shown.add(path);
         }
       return hidden().length === 0;
@@ -364,12 +385,11 @@ describe('over all operations of /openapi.json', () => {
     for (const name of ['bob', 'admin'])
       for (const { method, path, body } of aboutOwn())
         for (const id of ids) {
-          const sent = path.includes('approvals') ? 'approve' : path.endsWith('/undo') ? {} : { title: 'x' };
           const answer = await send(name, {
             method,
-            url: path.replaceAll(/\{\w+\}/gu, id),
+            url: withIds(path, id),
             headers: {},
-            body: body === undefined ? undefined : JSON.stringify(sent),
+            body: body === undefined ? undefined : JSON.stringify(validBody(path)),
           });
           const isRefused = name !== 'admin' && ADMINISTRATION.test(path);
           expect(answer.status, `${method} ${path} ${id}`).toBe(isRefused ? 403 : 404);
@@ -380,7 +400,7 @@ describe('over all operations of /openapi.json', () => {
 
   it('each one needs a token and a scope', async () => {
     for (const { method, path } of operations) {
-      const asked = { method, url: path.replaceAll(/\{\w+\}/gu, 'x'), headers: {}, body: undefined };
+      const asked = { method, url: withIds(path, 'x'), headers: {}, body: undefined };
       const isPublic = PUBLIC.includes(`${method} ${path}`);
       const without = await send('', asked);
       expect(without.status, `${method} ${path}`).toBe(isPublic ? 200 : 401);
