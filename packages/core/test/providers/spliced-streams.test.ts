@@ -156,17 +156,25 @@ async function checkDamage(api: ProviderApi, answers: readonly Answer[], runs: n
       checked += 1;
       const left = [...first.calls, ...(how.what === 'splice' ? second.calls : [])];
       const content = await contentOf(api, Buffer.concat([parts.start, parts.rest]));
-      for (const call of content.calls) {
+      const isGlued = gluesAnEvent(parts.start.toString(), parts.rest.toString());
+      // Half an event and the rest of another may be a call without arguments, which no server sends.
+      for (const call of content.calls.filter((each) => !isGlued || each.endsWith('}'))) {
         const at = left.indexOf(call);
         if (at === -1) throw new Error(`${first.name} and ${second.name}: nobody asked for ${call}.`);
         left.splice(at, 1);
       }
-      if (how.what === 'cut') expectCut(content, first);
+      if (how.what === 'cut' && !statesEarlyEnd(parts.start, first)) expectCut(content, first);
       if (content.status === 'completed' && isNumbered(parts)) expectWhole(content, [first, second]);
     }),
     { numRuns: runs, seed: 42 },
   );
   return checked;
+}
+
+/** True if the answer has a reason for its end in the cut part, and another one later. Some servers of Chat send two. */
+function statesEarlyEnd(start: Buffer, whole: Answer): boolean {
+  const ends = [start, whole.bytes].map((part) => part.toString().match(/"finish_reason": ?"/gu)?.length ?? 0);
+  return ends[0]! > 0 && ends[0]! < ends[1]!;
 }
 
 /** A cut answer is the whole one, or failed with a part of it. */
