@@ -63,7 +63,7 @@ describe('a conversation', () => {
     const scene = new Scene();
     const child = start(
       process.execPath,
-      [PROGRAM, 'Wait', ...scene.model(script("console.log('begun'); await sleep(60000)")), '--json'],
+      [PROGRAM, 'Wait here', ...scene.model(script("console.log('begun'); await sleep(60000)")), '--json'],
       { env: scene.env, cwd: scene.workspace },
     );
     await said(child, '"type":"script_log"');
@@ -168,11 +168,11 @@ describe('toolscript threads', () => {
     const waits = script(
       "console.log('begun'); while (!(await tools.listDir({ path: '.' })).entries.length) await sleep(100)",
     );
-    const args = [PROGRAM, 'Wait', ...scene.model(waits, text('It is there.')), '--json'];
+    const args = [PROGRAM, 'Wait here', ...scene.model(waits, text('It is there.')), '--json'];
     const child = start(process.execPath, args, { env: scene.env, cwd: scene.workspace });
     const end = finished(child);
     await said(child, '"type":"script_log"');
-    const id = (await listed(scene)).find(({ title }) => title === 'Wait')!.threadId;
+    const id = (await listed(scene)).find(({ title }) => title === 'Wait here')!.threadId;
     expect(await scene.run(['threads', 'delete', idle, id])).toMatchObject({
       status: 2,
       stdout: '',
