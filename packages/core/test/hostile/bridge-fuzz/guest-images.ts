@@ -161,7 +161,10 @@ class Instruments {
         if (!isInBlock) inserts.push({ at: node.end, text: ' }', isEnd: true });
       }
       const holdsList = node.type === 'BlockStatement' || node.type === 'SwitchCase';
-      for (const child of childrenOf(node)) visit(child, holdsList, inFunction);
+      // The head of a loop declares variables, but is no statement.
+      const isHead = (child: SyntaxNode) => child === node['init'] || child === node['left'];
+      for (const child of childrenOf(node))
+        if (child.type !== 'VariableDeclaration' || !isHead(child)) visit(child, holdsList, inFunction);
     };
     visit(parseModule(source), true, 0);
     if (this.#lines > MAX_LINES) throw new Error(`${this.#lines} lines are more than there is room for`);
