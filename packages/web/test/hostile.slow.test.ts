@@ -64,7 +64,7 @@ describePage('hostile texts', SCENES, (suite) => {
     await suite.server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
     const { page, problems, foreign } = await suite.open();
     await page.goto(`${suite.server.url}/threads/${threadId}`);
-    await page.locator('.run .markdown, .script-card .result, .approval').first().waitFor();
+    await page.locator('.run [aria-live] > .markdown, .script-card .result, .approval').first().waitFor();
     await lookAround(page);
     await page.waitForTimeout(300);
     const found = await page.evaluate(() => ({
