@@ -73,6 +73,7 @@ export { optionsCapability, suspensionSeal } from './harness/open-services.js';
 export { LAG_SAMPLE } from './protocol/event-log.js';
 export { isFinalRunState } from './protocol/run-store.js';
 export { fileAbout, filePlace, readThreadFile } from './protocol/saved-file.js';
+export { PASSING_THREADS } from './protocol/heap-store.js';
 export { isScriptId } from './protocol/store.js';
 
 // Values, events and time

@@ -51,6 +51,7 @@ export type {
   HeapInheritance,
   HeapLimits,
   HeapStore,
+  OldThreads,
   StoredHeap,
 } from './protocol/heap-store.js';
 export { HEAP_LIMITS } from './protocol/heap-store.js';

@@ -352,6 +352,23 @@ describe('the requests of a document', () => {
   });
 });
 
+describe('an argument that no header can contain', () => {
+  it.each(['v\r\nX-Evil: 1', '✓', '\0'])('is named, and nothing is sent: %j', async (value) => {
+    const { origin, received } = await imitatedApi((_request, response) => json(response, {}));
+    const parameters = ['X-Note', 'X Note'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
+    const get = { operationId: 'get', parameters, responses: {} };
+    const mcp = await opened({ '/notes': { get } }, origin);
+    const harness = attachedHarness(mcp);
+    const call = (note: string) => `return tools.mcp.pets.get({ 'X-Note': ${JSON.stringify(note)} })`;
+    const { message } = failureOf(await harness.runScript(call(value)));
+    expect(message).toContain('"X-Note" is a header, so it cannot contain');
+    expect(received).toEqual([]);
+    valueOf(await harness.runScript(call('é')));
+    expect(received[0]!.headers['x-note']).toBe('é');
+    expect(harness.catalog().describe('mcp.pets.get')).not.toContain('X Note');
+  });
+});
+
 describe('a flaw in a document', () => {
   it('removes its own operation alone, and the status of its server names it', async () => {
     const { origin } = await imitatedApi((_request, response) => json(response, { items: [], next: null }));

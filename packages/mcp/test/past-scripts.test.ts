@@ -9,7 +9,7 @@ describe('the values of past scripts', () => {
     onTestFinished(() => harness.close());
     const outcome = await harness.runScript('return null');
     if (outcome.status !== 'completed') throw new Error(outcome.status);
-    const past = new PastScripts();
+    const past = new PastScripts((threadId) => harness.endProgram(threadId));
     const add = (scriptId: string, length: number) =>
       past.add({ ...outcome, scriptId, value: 'x'.repeat(length) }, 'return null');
     const million = 1024 * 1024;

@@ -16,7 +16,7 @@ describe('one wrong part of a schema', () => {
   it('costs no tool', () => {
     const [status] = mcp.status();
     expect(status!.skipped).toEqual([]);
-    expect(status!.tools).toHaveLength(12);
+    expect(status!.tools).toHaveLength(13);
   });
 
   it.each([
@@ -27,6 +27,7 @@ describe('one wrong part of a schema', () => {
     'dangling',
     'remote',
     'own_id',
+    'own_ref',
     'any',
     'int',
     'file',
@@ -36,7 +37,7 @@ describe('one wrong part of a schema', () => {
     expect(outcome).toMatchObject({ status: 'completed', value: { input: { a: 'x' } } });
   });
 
-  it.each(['dangling', 'remote', 'own_id', 'any', 'int', 'file', 'capitals'])(
+  it.each(['dangling', 'remote', 'own_id', 'own_ref', 'any', 'int', 'file', 'capitals'])(
     '%s: the other parts are still checked',
     async (name) => {
       const outcome = await harness.runScript(`return await tools.mcp.server.${name}({ a: 'x', b: 7 })`);
@@ -51,6 +52,7 @@ describe('one wrong part of a schema', () => {
       null_required: '#/required: must be a list of names. It is not checked.',
       dangling: expect.stringMatching(/^#\/properties\/a\/\$ref: the schema has nothing.* It is not checked\.$/u),
       remote: expect.stringMatching(/^#\/properties\/a\/\$ref: points outside/u),
+      own_ref: expect.stringMatching(/^#\/\$defs\/.*\$ref: leads back to itself/u),
       int: expect.stringMatching(/^#\/properties\/a\/type: is not a JSON type/u),
     });
     expect(notes).not.toHaveProperty('own_id');

@@ -1,4 +1,15 @@
-import { createHarness, defineTool, memoryStore, type Harness } from '@toolscript/core';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  createHarness,
+  defineTool,
+  listScripts,
+  memoryStore,
+  pruneScripts,
+  type Harness,
+  type KeptScript,
+} from '@toolscript/core';
+import { createGateway } from '#mcp/index.js';
+import { until } from '@toolscript/testkit/until';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { connectGateway } from './support/gateway-client.js';
@@ -12,8 +23,11 @@ const asks = defineTool({
   execute: async () => 'done',
 });
 
-function openHarness(scripts: 'separate' | 'one-program'): Harness {
-  const harness = createHarness({ tools: [asks], scripts, store: memoryStore() });
+/** The threads of all sessions. */
+const ALL = { prefix: 'mcp_', before: Number.MAX_SAFE_INTEGER };
+
+function openHarness(scripts: 'separate' | 'one-program', store = memoryStore()): Harness {
+  const harness = createHarness({ tools: [asks], scripts, store });
   onTestFinished(() => harness.close());
   return harness;
 }
@@ -21,6 +35,18 @@ function openHarness(scripts: 'separate' | 'one-program'): Harness {
 async function connect(harness: Harness) {
   const { client, call } = await connectGateway({ harness });
   return { client, call, run: (code: string, session?: string) => call('run_script', { code, session }) };
+}
+
+/** A client of a gateway over HTTP. `close` closes the gateway. */
+async function connectHttp(harness: Harness) {
+  const http = createGateway({ harness }).serveHttp();
+  const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), {
+    fetch: (url, init) => http.fetch(new Request(url, init)),
+  });
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(transport);
+  const call = (input: object) => client.callTool({ name: 'run_script', arguments: { ...input } });
+  return { call, close: () => http.close() };
 }
 
 describe('scripts of a session', () => {
@@ -71,5 +97,47 @@ describe('scripts of a session', () => {
       const tool = (await client.listTools()).tools.find(({ name }) => name === 'run_script')!;
       expect(Object.keys(tool.inputSchema.properties ?? {})).toEqual(names);
     }
+  });
+});
+
+describe('the variables of a session', () => {
+  it('are deleted when too many later sessions were used, and those of other sessions stay', async () => {
+    const store = memoryStore();
+    const { run } = await connect(openHarness('one-program', store));
+    await run('let n = 1;\nreturn n', 'first');
+    const [first] = await store.heaps!.oldThreads(ALL);
+    await run('let n = 2;\nreturn n', 'second');
+    for (let index = 0; index < 49; index += 1) await run('return 1', `later_${index}`);
+    await until(async () => !(await store.heaps!.oldThreads(ALL)).includes(first!));
+    expect((await run('return n', 'second')).value).toBe(2);
+    expect((await run('return typeof n', 'first')).value).toBe('undefined');
+  });
+
+  it('are deleted at the close of the gateway, unless a suspended script needs them: it resumes with them', async () => {
+    const store = memoryStore();
+    const harness = openHarness('one-program', store);
+    const { call, close } = await connectHttp(harness);
+    await call({ code: 'let n = 1;\nreturn n', session: 'data' });
+    await call({ code: 'let n = 1;\nreturn n', session: 'other' });
+    await call({ code: 'await tools.asks({});\nn += 1;\nreturn n', session: 'data' });
+    const lasting = await connect(harness);
+    await lasting.run('let n = 3;\nreturn n', 'data');
+    expect(await store.heaps!.oldThreads(ALL)).toHaveLength(3);
+    await close();
+    expect(await store.heaps!.oldThreads(ALL)).toHaveLength(2);
+    expect((await lasting.run('return n', 'data')).value).toBe(3);
+    const [{ scriptId, approvals }] = (await listScripts(store, { state: 'suspended' })) as [KeptScript];
+    const outcome = await harness.resume(scriptId, { [approvals[0]!.approvalId]: 'approve' });
+    expect(outcome).toMatchObject({ status: 'completed', value: 2 });
+  });
+
+  it('of a gateway that was killed are deleted with old scripts', async () => {
+    const store = memoryStore();
+    const { run } = await connect(openHarness('one-program', store));
+    await run('let n = 1;\nreturn n', 'data');
+    await pruneScripts(store);
+    expect(await store.heaps!.oldThreads(ALL)).toHaveLength(1);
+    await pruneScripts(store, { nowMs: Date.now() + 31 * 86_400_000 });
+    expect(await store.heaps!.oldThreads(ALL)).toEqual([]);
   });
 });

@@ -69,7 +69,7 @@ function notAFile(name: string): UsageError {
 }
 
 /** The number of the line to which a message of JSON.parse refers; the last line if the message names no position. */
-function jsonErrorLine(message: string, json: string): number {
+export function jsonErrorLine(message: string, json: string): number {
   const position = Number(/ at position (\d+)/u.exec(message)?.[1] ?? json.length);
   return json.slice(0, position).split('\n').length;
 }

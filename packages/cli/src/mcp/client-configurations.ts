@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isRecord } from '@toolscript/core/internal';
-import { parseJson } from '../configuration/json-files.js';
+import { jsonErrorLine } from '../configuration/json-files.js';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -77,7 +77,12 @@ function vsCodeFolder({ home, environment, platform }: UserPlaces): string {
 /** Changes one entry of the object `member`, and keeps everything else in the file. */
 function jsonChange(member: string, entry: (program: GatewayProgram) => object): ClientConfiguration['change'] {
   return (text, program, path) => {
-    const whole = text.trim() === '' ? {} : parseJson(text, path);
+    const own = program === undefined ? undefined : `"${NAME}": ${JSON.stringify(entry(program))}`;
+    const byHand =
+      own === undefined
+        ? `remove "${NAME}" from its "${member}" yourself`
+        : `add this to its "${member}" yourself: ${own}`;
+    const whole = text.trim() === '' ? {} : parseKept(text, path, byHand);
     const servers = isRecord(whole) ? (whole[member] ?? {}) : undefined;
     if (!isRecord(whole) || !isRecord(servers))
       throw new UsageError(
@@ -89,6 +94,25 @@ function jsonChange(member: string, entry: (program: GatewayProgram) => object):
     const indent = /^[ \t]+(?=")/mu.exec(text)?.[0] ?? '  ';
     return `${JSON.stringify({ ...whole, [member]: changed }, undefined, indent)}\n`;
   };
+}
+
+/** Parses a file that is written again. Throws a UsageError for a text that would lose something. */
+function parseKept(text: string, path: string, byHand: string): unknown {
+  const refuse = (problem: string) =>
+    new UsageError(`${visibleLine(path)} ${problem}, so it stays as it is; ${byHand}`);
+  const json = text.replace(/^\uFEFF/u, '');
+  let isRounded = false;
+  const note = (_key: string, value: unknown) => {
+    isRounded ||= typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+    return value;
+  };
+  try {
+    const whole: unknown = JSON.parse(json, note);
+    if (!isRounded) return whole;
+  } catch (error) {
+    throw refuse(`has comments, or is not JSON (line ${jsonErrorLine((error as Error).message, json)})`);
+  }
+  throw refuse('has an integer beyond 2^53, which would be rounded');
 }
 
 /** The table of the gateway in a TOML file, up to the next table. */

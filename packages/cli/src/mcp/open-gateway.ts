@@ -7,7 +7,7 @@ import { gatewayPolicy } from '../approvals/approvals.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
-import { openAudit, openStateFor } from '../state/persistent-state.js';
+import { openAudit, openStateFor, pruneDaily, type PersistentState } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { internalNotice } from '../usage-error.js';
 import { ClientFolders } from './client-folders.js';
@@ -80,11 +80,12 @@ async function openGatewayWith(
     onInternalError,
     warn,
   };
-  const { gateway, harness } = await makeGateway(settings, parts);
+  const { gateway, harness, kept } = await makeGateway(settings, parts);
   const close = async () => {
     await refresh.stop();
     await harness.close();
     await servers.close();
+    await pruneDaily(kept);
     audit.close();
   };
   return { gateway, close };
@@ -108,7 +109,7 @@ export interface GatewayParts extends Defined<Pick<HarnessSettings, 'audit' | 'e
 export async function makeGateway(
   settings: Settings,
   { servers, offer, refresh, ignored = [], coding, followsRoots, warn, ...parts }: GatewayParts,
-): Promise<{ gateway: Gateway; harness: Harness }> {
+): Promise<{ gateway: Gateway; harness: Harness; kept: PersistentState }> {
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
   const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
@@ -145,7 +146,7 @@ export async function makeGateway(
     ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),
   });
   if (offer === undefined) refresh.follow(gateway, servers);
-  return { gateway, harness };
+  return { gateway, harness, kept };
 }
 
 function gatewayEngines() {

@@ -75,8 +75,6 @@ class ScriptStore implements HarnessStore {
   readonly isFlushed: HarnessStore['isFlushed'];
   readonly probe: HarnessStore['probe'];
   readonly #heldScripts = new Map<string, number>();
-  /** True after this process has stored data of a script. */
-  hasKept = false;
   #isLeft = false;
 
   #origin: Origin | undefined;
@@ -106,7 +104,6 @@ class ScriptStore implements HarnessStore {
     this.journal = {
       append: (scriptId, epoch, lines, options) => {
         this.#demandStaying();
-        this.hasKept = true;
         return store.journal.append(scriptId, epoch, lines, options);
       },
       read: (scriptId) => store.journal.read(scriptId),
@@ -252,12 +249,12 @@ function environmentSecrets(environment: Environment): readonly string[] {
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes the scripts that ended more than a week ago, at most once a day, and only if this process has stored a
- * script; and old heaps that no item of a conversation names. Suspended and interrupted scripts are deleted only at the
+ * Deletes, at most once a day, the scripts that ended more than a week ago, and old heaps that no item of a conversation
+ * names. Suspended and interrupted scripts are deleted only at the
  * user's request. `database`: the conversations, if they are open already.
  */
 export async function pruneDaily({ store, folder }: PersistentState, database?: OpenConversations): Promise<void> {
-  if (!store.hasKept || store.isLeft) return;
+  if (store.isLeft || !existsSync(folder.scriptsFolder)) return;
   const mark = join(folder.path, 'pruned');
   try {
     const last = statSync(mark, { throwIfNoEntry: false });

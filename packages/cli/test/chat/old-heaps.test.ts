@@ -23,7 +23,6 @@ it('a conversation deletes once a day the old heaps that no item names, and neve
     const found = await Promise.all(ids.map((id) => heaps.read('', id)));
     return ids.filter((_, index) => found[index]!.length > 0);
   };
-  kept.store.hasKept = true;
   await pruneDaily(kept, database);
   makeOld(kept.folder.scriptsFolder);
   await pruneDaily(kept, database);
@@ -39,10 +38,12 @@ it('a script deletes them without an open conversation', async () => {
   await (await ThreadDatabase.open(environment)).close();
   const heap = { heapId: 'heap_free', principal: '', head: '{}', state: new Uint8Array(1) };
   await kept.store.heaps!.add(heap);
+  await kept.store.heaps!.add({ ...heap, heapId: 'heap_killed', threadId: 'mcp_killed' });
   makeOld(kept.folder.scriptsFolder);
-  kept.store.hasKept = true;
+  await kept.store.heaps!.add({ ...heap, heapId: 'heap_used', threadId: 'mcp_used' });
   await pruneDaily(kept);
-  expect(await kept.store.heaps!.read('', 'heap_free')).toEqual([]);
+  const left = async (heapId: string) => (await kept.store.heaps!.read('', heapId)).length;
+  expect(await Promise.all(['heap_free', 'heap_killed', 'heap_used'].map(left))).toEqual([0, 0, 1]);
 });
 
 /** Dates every heap 40 days back. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -9,7 +9,9 @@ import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport as OlderStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OlderHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { until } from '@toolscript/testkit/until';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '#cli/configuration/locations.js';
 import { cleanEnvironment, PROGRAM, start } from '../support/program.js';
 import { McpPlace } from './mcp-place.js';
 
@@ -421,4 +423,36 @@ describe('the gateway', () => {
     onTestFinished(() => client.close());
     expect((await run(client as ToolClient, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
   });
+});
+
+it('a gateway deletes the variables of its sessions when it ends, and old ones that a killed gateway has left', async () => {
+  const place = placeWithMail();
+  const { scriptsFolder } = dataFolder(place.env);
+  const pruned = join(scriptsFolder, '..', 'pruned');
+  const heaps = () =>
+    readdirSync(join(scriptsFolder, 'heaps'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.includes('states/'))
+      .map((name) => join(scriptsFolder, 'heaps', name));
+  const open = async () => {
+    const transport = new StdioClientTransport(command(place));
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await client.connect(transport);
+    onTestFinished(() => client.close());
+    const input = { code: 'let n = 1; return n', session: 'data' };
+    await client.callTool({ name: 'run_script', arguments: input });
+    return { pid: transport.pid! };
+  };
+  const killed = await open();
+  process.kill(killed.pid, 'SIGKILL');
+  const [left] = heaps();
+  const ended = await open();
+  expect(heaps()).toHaveLength(2);
+  process.kill(ended.pid, 'SIGTERM');
+  await until(() => existsSync(pruned));
+  expect(heaps()).toEqual([left]);
+  const old = Date.now() - 40 * 86_400_000;
+  writeFileSync(left!, readFileSync(left!, 'latin1').replace(/"createdAt":\d+/u, `"createdAt":${old}`), 'latin1');
+  rmSync(pruned);
+  process.kill((await open()).pid, 'SIGTERM');
+  await until(() => heaps().length === 0);
 });

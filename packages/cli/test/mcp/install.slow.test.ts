@@ -45,11 +45,22 @@ describe.each(Object.entries(CLIENTS))('the configuration of %s', (client, { cha
 describe('a file that cannot be changed safely', () => {
   it.each([
     ['codex', 'mcp_servers = { a = { command = "x" } }', 'names its servers in one line'],
-    ['cursor', '{ // comment\n}', 'is not JSON'],
+    [
+      'vscode',
+      '{ // comment\n}',
+      'add this to its "servers" yourself: "toolscript": {"type":"stdio","command":"toolscript"',
+    ],
+    ['gemini', '{ "a": 1, }', 'has comments, or is not JSON (line 1), so it stays as it is'],
+    ['claude-code', '{ "id": -12345678901234567890 }', 'has an integer beyond 2^53'],
     ['cursor', '{ "mcpServers": [] }', '"mcpServers" is not an object'],
   ])('of %s is refused: %s', (client, text, message) => {
     expect(() => CLIENTS[client]!.change(text, PROGRAM, PATH)).toThrow(message);
   });
+});
+
+it('a file with digits in texts and with other numbers is changed', () => {
+  const before = '{ "a": "x \\" 12345678901234567890", "b": [1.5, 1e-30, 9007199254740991] }';
+  expect(JSON.parse(CLIENTS['cursor']!.change(before, PROGRAM, PATH))).toMatchObject(JSON.parse(before) as object);
 });
 
 describe('toolscript mcp install', () => {

@@ -305,6 +305,11 @@ export interface Harness {
    * ended stays as it is.
    */
   cancelScript<T = unknown>(scriptId: string, options?: Pick<WaitScriptOptions, 'principal'>): Promise<Outcome<T>>;
+  /**
+   * Deletes the variables of the program of a conversation, unless a script of it runs or may be resumed. For a program
+   * that is in no thread store, such as a session of a gateway.
+   */
+  endProgram(threadId: string, options?: Pick<WaitScriptOptions, 'principal'>): Promise<void>;
   /** Replays a stored script along its tape: calls no tool and writes nothing. */
   replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
   /** Returns a stored script with all details for a user; undefined if there is none. */

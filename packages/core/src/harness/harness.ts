@@ -39,7 +39,12 @@ import {
   denyUnattendedCalls,
   operatorNotices,
 } from './open-services.js';
-import { scriptsOfRun, type KeptScriptDetails, type ScriptsOfRunOptions } from '../run/durability/kept-scripts.js';
+import {
+  hasOpenScript,
+  scriptsOfRun,
+  type KeptScriptDetails,
+  type ScriptsOfRunOptions,
+} from '../run/durability/kept-scripts.js';
 import { DEFAULT_INSTRUCTION_TOKENS, writeInstructions } from '../prompt/instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstoredScript } from '../run/durability/claims.js';
@@ -198,7 +203,7 @@ class ToolscriptHarness implements Harness {
     const block = { source, language, item, heap, ...place };
     const { signal, yieldAfterMs = item === undefined ? yieldDefault : undefined } = run;
     if (yieldAfterMs === undefined) return (await this.#runBlock(this.#context(run, kind), block, refusal)).outcome;
-    return this.#services.running.run({ principal, signal, yieldAfterMs }, async (signal, live) =>
+    return this.#services.running.run({ threadId, principal, signal, yieldAfterMs }, async (signal, live) =>
       this.#runBlock(this.#context({ ...run, signal }, { ...kind, live }), block, refusal),
     );
   }
@@ -212,6 +217,16 @@ class ToolscriptHarness implements Harness {
   async cancelScript<T>(scriptId: string, run: Pick<WaitScriptOptions, 'principal'> = {}): Promise<Outcome<T>> {
     this.#checkAsked(scriptId, run, 'cancelScript');
     return (await cancelScript(this.#services, { scriptId, principal: run.principal })) as Outcome<T>;
+  }
+
+  async endProgram(threadId: string, run: Pick<WaitScriptOptions, 'principal'> = {}): Promise<void> {
+    this.assertOpen();
+    checkRunOptions(run, 'endProgram');
+    const { running, keeping, programs } = this.#services;
+    // defence: open-scripts-keep-their-heaps
+    if (running.hasOpen(threadId)) return;
+    if (keeping !== undefined && (await hasOpenScript(keeping.leases.store.journal, threadId))) return;
+    await programs.delete(threadId, run.principal);
   }
 
   #checkAsked(scriptId: string, run: WaitScriptOptions, method: string): void {

@@ -288,6 +288,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   decide: ['principal'],
   waitScript: ['forMs', 'principal', 'signal'],
   cancelScript: ['principal'],
+  endProgram: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
   revert: ['app', 'principal', 'signal', 'approvals', 'limits', 'onEvent'],
 };

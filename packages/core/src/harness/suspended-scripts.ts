@@ -71,7 +71,8 @@ export class SuspendedScripts {
     if (answer === undefined) {
       const host = { ...this.#host(run), decisions };
       const { scriptId } = waiting.suspension.header;
-      const outcome = await this.#followed(scriptId, run, async (given, live) =>
+      const asked = { scriptId, threadId: frame.identity.threadId };
+      const outcome = await this.#followed(asked, run, async (given, live) =>
         resumeScript(this.#harness.services(), this.#context(given, frame.identity, nextSeq, live), waiting, host),
       );
       return reportOutcome(outcome, run);
@@ -122,7 +123,8 @@ export class SuspendedScripts {
       return reportOutcome(end.outcome, run);
     }
     const raced: { waiting?: WaitingScript } = {};
-    const outcome = await this.#followed(scriptId, run, async (given, live) => {
+    const asked = { scriptId, threadId: identity.threadId };
+    const outcome = await this.#followed(asked, run, async (given, live) => {
       const context = this.#context(given, own, 0, live);
       const recovered = await recoverScript(this.#harness.services(), context, scriptId, { ...host, force: run.force });
       if ('outcome' in recovered) return recovered;
@@ -134,13 +136,13 @@ export class SuspendedScripts {
 
   /** Runs a script again. Callers that wait for the script get the outcome too. */
   #followed(
-    scriptId: string,
+    asked: { readonly scriptId: string; readonly threadId: string },
     { yieldAfterMs, ...run }: ResumeOptions,
     start: (run: ResumeOptions, live: LiveScript | undefined) => Promise<ScriptRunEnd>,
   ): Promise<Outcome> {
     const { principal, signal } = run;
     const { running } = this.#harness.services();
-    return running.run({ scriptId, principal, signal, yieldAfterMs }, (signal, live) =>
+    return running.run({ ...asked, principal, signal, yieldAfterMs }, (signal, live) =>
       start({ ...run, signal }, live),
     );
   }

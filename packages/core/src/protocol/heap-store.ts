@@ -60,6 +60,20 @@ export interface HeapCollection {
   readonly before: number;
 }
 
+/**
+ * The thread ids of programs that belong to no conversation, and that end with the process that made them, begin with
+ * this text: those of the sessions of an MCP gateway.
+ */
+export const PASSING_THREADS = 'mcp_';
+
+/** The conversations that `HeapStore.oldThreads` returns. */
+export interface OldThreads {
+  /** The beginning of their ids. */
+  readonly prefix: string;
+  /** Their newest heaps were added before this time, in ms since 1970. */
+  readonly before: number;
+}
+
 /** The heaps that `HeapStore.inherit` gives to another conversation of the same principal. */
 export interface HeapInheritance {
   readonly principal: string;
@@ -88,6 +102,8 @@ export interface HeapStore {
   read(principal: string, heapId: string): Promise<readonly StoredHeap[]>;
   /** The newest heap of the principal's conversation; undefined if it has none. */
   newest(principal: string, threadId: string): Promise<HeapInfo | undefined>;
+  /** The ids of the conversations of all principals without new heaps, in any order. */
+  oldThreads(query: OldThreads): Promise<readonly string[]>;
   /** The names of all images that heaps need. */
   images(): Promise<readonly string[]>;
   /**

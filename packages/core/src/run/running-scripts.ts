@@ -25,6 +25,7 @@ export interface WaitTime {
 
 /** A run of a script that may be followed. */
 interface FollowedRun extends Pick<RunContext, 'principal' | 'signal'> {
+  readonly threadId?: string | undefined;
   /** The id of a resumed script; undefined for a new one. */
   readonly scriptId?: string | undefined;
   /** Undefined: the caller waits for the end. */
@@ -37,14 +38,14 @@ export class RunningScripts {
 
   /** Runs a script. `start` runs it with the given signal, and with `live` if the script can be followed. */
   async run(
-    { scriptId, principal, signal, yieldAfterMs }: FollowedRun,
+    { scriptId, threadId, principal, signal, yieldAfterMs }: FollowedRun,
     start: (signal: AbortSignal | undefined, live: LiveScript | undefined) => Promise<ScriptEnd>,
   ): Promise<Outcome> {
     if (yieldAfterMs === undefined && (scriptId === undefined || !this.#scripts.has(scriptId)))
       return (await start(signal, undefined)).outcome;
     const asked = { scriptId: scriptId ?? newId('scr'), principal };
     // A resumed script takes the place of its suspension when its session begins: then no other resume has won.
-    const script = new RunningScript(asked, signal, () => this.#scripts.set(asked.scriptId, script));
+    const script = new RunningScript({ ...asked, threadId }, signal, () => this.#scripts.set(asked.scriptId, script));
     if (scriptId === undefined) this.#scripts.set(asked.scriptId, script);
     const ended = script.run(start).finally(() => this.#moveToEnded(script));
     if (yieldAfterMs === undefined) return ended;
@@ -59,6 +60,12 @@ export class RunningScripts {
     const script = this.#scripts.get(scriptId);
     // defence: running-scripts-belong-to-a-principal
     return script?.principal === principal ? script : undefined;
+  }
+
+  /** Whether a script of the conversation runs, or was suspended a short time ago. */
+  hasOpen(threadId: string): boolean {
+    const ofThread = [...this.#scripts.values()].filter((script) => script.threadId === threadId);
+    return ofThread.some(({ end }) => end === undefined || end.status === 'suspended');
   }
 
   /** Resolves when every script has ended. */
@@ -91,6 +98,7 @@ export class RunningScripts {
 export class RunningScript implements LiveScript {
   readonly scriptId: string;
   readonly principal: string | undefined;
+  readonly threadId: string | undefined;
   /** The outcome; undefined while the script runs. */
   end: Outcome | undefined;
   endedAtMs: number | undefined;
@@ -105,9 +113,14 @@ export class RunningScript implements LiveScript {
   #session: FollowedSession | undefined;
   #shown = { output: 0, logs: 0 };
 
-  constructor({ scriptId, principal }: AskedScript, signal: AbortSignal | undefined, onStart: () => void) {
+  constructor(
+    { scriptId, principal, threadId }: AskedScript & { readonly threadId: string | undefined },
+    signal: AbortSignal | undefined,
+    onStart: () => void,
+  ) {
     this.scriptId = scriptId;
     this.principal = principal;
+    this.threadId = threadId;
     this.#signal = signal;
     this.#onStart = onStart;
     this.#begun = new Promise((resolve) => (this.#begin = resolve));

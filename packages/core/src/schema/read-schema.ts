@@ -86,7 +86,42 @@ class SchemaReader {
       this.#start = path.length;
       schema.reference!.target = this.#node(target, path);
     }
+    if (this.#skipsFlaws) this.#cutCircles();
     return { root, schemas: this.#schemas, notes: this.#notes };
+  }
+
+  /** Refuses references that lead back to themselves for the same value: no value could be checked against them. */
+  #cutCircles(): void {
+    const done = new Set<Schema>();
+    for (const first of this.#schemas.values()) {
+      const way = [{ schema: first, open: done.has(first) ? [] : sameValueSchemas(first) }];
+      const depths = new Map([[first, 0]]);
+      /** The schemas of the way whose references lead to the next one, with their depths. */
+      const referring: { readonly schema: Schema; readonly depth: number }[] = [];
+      for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
+        const { schema } = last;
+        const next = last.open.pop();
+        if (next === undefined) {
+          way.pop();
+          depths.delete(schema);
+          done.add(schema);
+          if (referring.at(-1)?.depth === way.length - 1) referring.pop();
+        } else if (next !== false && !done.has(next)) {
+          const isReference = schema.reference?.target === next;
+          if (isReference) referring.push({ schema, depth: way.length - 1 });
+          const depth = depths.get(next);
+          if (depth === undefined) {
+            depths.set(next, way.length);
+            way.push({ schema: next, open: sameValueSchemas(next) });
+          } else if ((referring.at(-1)?.depth ?? -1) >= depth) this.#cut(referring.pop()!.schema);
+        }
+      }
+    }
+  }
+
+  #cut(schema: Schema): void {
+    this.#refuse([...schema.path, '$ref'], 'leads back to itself; remove the reference');
+    schema.reference = undefined;
   }
 
   #node(json: unknown, path: Path): SchemaNode {
@@ -255,6 +290,13 @@ class SchemaReader {
     if (this.#where !== undefined) this.#notes.add(`${placeText(path)}: ${reason}. It is not checked.`);
     return fallback as Fallback;
   }
+}
+
+/** The schemas that judge the same value as the schema. */
+function sameValueSchemas(schema: Schema): SchemaNode[] {
+  const { reference, allOf, anyOf, oneOf, not, if: condition, then, else: otherwise, dependentSchemas } = schema;
+  const lists = [allOf, anyOf, oneOf, dependentSchemas?.values()].flatMap((list) => [...(list ?? [])]);
+  return [reference?.target, not, condition, then, otherwise, ...lists].filter((one) => one !== undefined);
 }
 
 function unusable(where: string, path: Path, reason: string): ToolscriptUsageError {

@@ -17,6 +17,7 @@ import type {
   HeapInfo,
   HeapLimits,
   HeapStore,
+  OldThreads,
   OwnerFilter,
   StoredHeap,
 } from '../protocol/index.js';
@@ -28,6 +29,7 @@ import {
   heapBytes,
   heapNotFound,
   isCollectable,
+  oldThreads,
   sparedHeaps,
 } from './heap-rules.js';
 
@@ -76,6 +78,12 @@ export class FileHeaps implements HeapStore {
     const owned = this.#of(principal);
     const heapId = (await owned.thread(threadId)).at(-1);
     return heapId === undefined ? undefined : owned.info(heapId);
+  }
+
+  async oldThreads(query: OldThreads): Promise<readonly string[]> {
+    const infos: HeapInfo[] = [];
+    for (const owned of await this.#all()) infos.push(...(await owned.infos()));
+    return oldThreads(infos, query);
   }
 
   async images(): Promise<readonly string[]> {

@@ -9,6 +9,7 @@ import {
   type HeapInheritance,
   type HeapInfo,
   type HeapLimits,
+  type OldThreads,
 } from '../protocol/index.js';
 import { checkSha256 } from './names.js';
 
@@ -83,6 +84,15 @@ export function isCollectable(
 ): boolean {
   const isInScope = heap.threadId === threadId && heap.principal === principal;
   return isInScope && heap.createdAt < before && !named.includes(heap.heapId);
+}
+
+/** The ids of the threads without new heaps. `heaps`: all heaps of the store. */
+export function oldThreads(heaps: readonly HeapLink[], { prefix, before }: OldThreads): string[] {
+  const newest = new Map<string, number>();
+  for (const { threadId, createdAt } of heaps)
+    if (threadId?.startsWith(prefix) === true)
+      newest.set(threadId, Math.max(createdAt, newest.get(threadId) ?? createdAt));
+  return [...newest].flatMap(([threadId, createdAt]) => (createdAt < before ? threadId : []));
 }
 
 /**

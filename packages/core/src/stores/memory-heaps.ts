@@ -5,6 +5,7 @@ import type {
   HeapInfo,
   HeapLimits,
   HeapStore,
+  OldThreads,
   OwnerFilter,
   StoredHeap,
 } from '../protocol/index.js';
@@ -17,6 +18,7 @@ import {
   heapKey,
   heapNotFound,
   isCollectable,
+  oldThreads,
   sparedHeaps,
 } from './heap-rules.js';
 
@@ -66,6 +68,10 @@ export class MemoryHeaps implements HeapStore {
     if (heap === undefined) return undefined;
     const { state: _state, ...info } = heap;
     return info;
+  }
+
+  async oldThreads({ prefix, before }: OldThreads): Promise<readonly string[]> {
+    return oldThreads([...this.#heaps.values()], { prefix, before });
   }
 
   async images(): Promise<readonly string[]> {

@@ -329,4 +329,23 @@ const collectionLaws: readonly HeapLaw[] = [
     deepStrictEqual(await heapIds(heaps, 'heap_new'), ['heap_base', 'heap_new']);
     strictEqual(await newestHeap(heaps), 'heap_1');
   }),
+  law('old threads are those of all principals whose ids begin with a text, without a new heap', async (_, make) => {
+    const clock = new TestClock();
+    const { heaps } = await make({ now: clock.now });
+    const add = (heapId: string, threadId: string | undefined, change: Partial<HeapDraft> = {}) =>
+      heaps.add(draft(heapId, { threadId, ...change }));
+    await add('heap_1', 'mcp_old');
+    await add('heap_1', 'mcp_old', { principal: 'bob' });
+    await add('heap_2', 'mcp_used');
+    for (const [index, other] of ['mcpx', 'MCP_a', 'thr_mcp_', 'mcp', undefined].entries())
+      await add(`heap_o${index}`, other);
+    clock.nowMs += 10;
+    await add('heap_3', 'mcp_used', { parentId: 'heap_2' });
+    const old = async (before: number) => (await heaps.oldThreads({ prefix: 'mcp_', before })).toSorted();
+    deepStrictEqual(await old(clock.nowMs - 10), []);
+    deepStrictEqual(await old(clock.nowMs), ['mcp_old']);
+    deepStrictEqual(await old(clock.nowMs + 1), ['mcp_old', 'mcp_used']);
+    await heaps.deleteThread('mcp_old');
+    deepStrictEqual(await old(clock.nowMs), []);
+  }),
 ];

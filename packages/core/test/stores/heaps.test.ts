@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { fileStore, memoryStore, pruneScripts } from '#core/index.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createHarness, defineTool, fileStore, memoryStore, pruneScripts } from '#core/index.js';
 import type { HeapDraft, HeapStore } from '#core/protocol/index.js';
 import { SealedStore } from '#core/run/durability/sealed-store.js';
 import { SuspensionSeal } from '#core/run/durability/suspension-envelope.js';
@@ -145,5 +146,63 @@ describe('heaps of no conversation', () => {
     await pruneScripts(store, { heapsAfterMs: -1 });
     expect(await store.heaps!.read('ada', 'heap_own')).toEqual([]);
     expect(await store.heaps!.read('ada', 'heap_1')).toHaveLength(1);
+  });
+});
+
+describe('heaps of a session of a gateway', () => {
+  const asks = defineTool({
+    name: 'asks',
+    description: 'Needs a decision',
+    effect: 'write',
+    approval: 'always',
+    input: z.object({}),
+    execute: async () => 'done',
+  });
+
+  it.each(['pruned', 'ended'] as const)(
+    'stay while a script of the session is suspended, and are gone after it, when the session is %s',
+    async (by) => {
+      const store = memoryStore();
+      const harness = createHarness({ tools: [asks], scripts: 'one-program', store });
+      onTestFinished(() => harness.close());
+      const threadId = 'mcp_1';
+      const end = async () => {
+        if (by === 'pruned') await pruneScripts(store, { heapsAfterMs: -1 });
+        else await harness.endProgram(threadId);
+      };
+      const { heap } = await harness.runScript('let n = 1;', { threadId });
+      const kept = await harness.runScript('let n = 2;', { threadId: 'thr_1' });
+      const { scriptId } = await harness.runScript('await tools.asks({});\nn += 1;\nreturn n', { heap, threadId });
+      const details = await harness.inspect(scriptId);
+      await end();
+      const decisions = Object.fromEntries(
+        details!.pendingApprovals.map(({ approvalId }) => [approvalId, 'approve' as const]),
+      );
+      expect(await harness.resume(scriptId, decisions)).toMatchObject({ status: 'completed', value: 2 });
+      expect((await store.heaps!.newest('', threadId))?.parentId).toBe(heap);
+      await end();
+      expect(await store.heaps!.newest('', threadId)).toBeUndefined();
+      expect(await store.heaps!.read('', heap!)).toEqual([]);
+      expect((await store.heaps!.newest('', 'thr_1'))?.heapId).toBe(kept.heap);
+    },
+  );
+
+  it('stay while a script of the session runs, also without a store', async () => {
+    const threadId = 'mcp_1';
+    const ends = defineTool({
+      name: 'ends',
+      description: 'Ends the session',
+      effect: 'read',
+      input: z.object({}),
+      execute: async () => harness.endProgram(threadId).then(() => 1),
+    });
+    const harness = createHarness({ tools: [ends], scripts: 'one-program' });
+    onTestFinished(() => harness.close());
+    const { heap } = await harness.runScript('let n = 1;', { threadId });
+    const options = { heap, threadId, yieldAfterMs: 60_000 };
+    const ended = await harness.runScript('n += await tools.ends({}) as number; return n', options);
+    expect([ended.status, ended.diagnostics]).toEqual(['completed', []]);
+    await harness.endProgram(threadId);
+    expect((await harness.runScript('return n', { heap: ended.heap, threadId })).error?.code).toBe('HeapNotFoundError');
   });
 });

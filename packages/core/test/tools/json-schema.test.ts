@@ -304,6 +304,35 @@ describe('a JSON Schema from outside', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
+  it('whose references lead back to themselves is checked without them, if flaws are skipped', () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const reference = fc.constantFrom(...names).map((name) => ({ $ref: `#/$defs/${name}` }));
+    const branch = fc
+      .constantFrom('allOf', 'anyOf', 'oneOf')
+      .chain((keyword) =>
+        fc.record({ [keyword]: fc.array(fc.oneof(reference, fc.constant({})), { minLength: 1, maxLength: 2 }) }),
+      );
+    const part = fc.oneof(
+      reference,
+      branch,
+      reference.map((not) => ({ not })),
+    );
+    fc.assert(
+      fc.property(fc.tuple(part, part, part, part), (parts) => {
+        const $defs = Object.fromEntries(names.map((name, index) => [name, parts[index]]));
+        const properties = { x: { $ref: '#/$defs/a' }, y: { type: 'string' } };
+        const compiled = compileJsonSchema({ type: 'object', properties, $defs }, 'input', 'The input', true);
+        const found = (value: object) => {
+          const result = compiled.validate(value);
+          return result.ok ? '' : issueLines(result.issues);
+        };
+        expect(found({ x: 1 })).not.toContain('too complex');
+        expect(found({ y: 1 })).toContain('args.y');
+      }),
+      { numRuns: tries(300, 200) },
+    );
+  });
+
   it('is abandoned if it never ends or explodes', () => {
     const endless = {
       type: 'object',

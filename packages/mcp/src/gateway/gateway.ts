@@ -27,7 +27,10 @@ export interface Gateway {
    * Makes the server for one connection or request. The SDK's `serveStdio` and `createMcpHandler` accept this factory.
    */
   readonly server: (context?: Partial<McpRequestContext>) => McpServer;
-  /** Serves the client at the other end of this process's standard input and output. */
+  /**
+   * Serves the client at the other end of this process's standard input and output. The `close` of the result deletes
+   * the variables of the gateway's sessions.
+   */
   serveStdio(): { close(): Promise<void> };
   /** Serves clients over Streamable HTTP. The caller must check the token, Host and Origin of each request first. */
   serveHttp(): GatewayHttp;
@@ -48,7 +51,7 @@ export interface GatewayHttp {
     request: Request,
     options?: { caller?: GatewayCaller | undefined; body?: unknown; onSession?: OnSession | undefined },
   ): Promise<Response>;
-  /** Ends open requests and streams. */
+  /** Ends open requests and streams, and deletes the variables of the gateway's sessions. */
   close(): Promise<void>;
 }
 
@@ -64,7 +67,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const gateway = new HarnessGateway(options);
   return Object.freeze({
     server: (context: Partial<McpRequestContext> = {}) => gateway.open(callerIn(context)).made,
-    serveStdio: () => serveStdio(() => gateway.openStdio()),
+    serveStdio: () => gateway.serveStdio(),
     serveHttp: () => gateway.serveHttp(),
     refresh: () => gateway.refresh(),
   });
@@ -115,7 +118,17 @@ class HarnessGateway {
     return { made, runScript };
   }
 
-  openStdio(): McpServer {
+  serveStdio(): { close(): Promise<void> } {
+    const served = serveStdio(() => this.#openStdio());
+    return {
+      close: async () => {
+        await served.close();
+        await this.#endSessions();
+      },
+    };
+  }
+
+  #openStdio(): McpServer {
     const { made } = this.#openLasting(LOCAL_CALLER);
     followRoots(made, this.#options.onRoots);
     return made;
@@ -133,6 +146,7 @@ class HarnessGateway {
         this.#listeners.delete(notify);
         await sessions.close();
         await handler.close();
+        await this.#endSessions();
       },
     };
   }
@@ -145,8 +159,14 @@ class HarnessGateway {
     return { made, release: () => void this.#listeners.delete(update) };
   }
 
+  /** The variables of clients end with the service. */
+  async #endSessions(): Promise<void> {
+    await Promise.all([...this.#pasts.values()].map(({ sessions }) => sessions.close()));
+  }
+
   #servicesFor({ principal = this.#options.principal, ...caller }: GatewayCaller): GatewayServices {
-    const past = this.#pasts.get(principal) ?? new PastScripts();
+    const endProgram = (threadId: string) => this.#options.harness.endProgram(threadId, { principal });
+    const past = this.#pasts.get(principal) ?? new PastScripts(endProgram);
     this.#pasts.set(principal, past);
     return {
       ...this.#options,

@@ -39,7 +39,7 @@ interface EndedScript {
 
 /** The last scripts of one owner, with the newest script last. */
 export class PastScripts {
-  readonly sessions = new ScriptSessions();
+  readonly sessions: ScriptSessions;
   readonly #scripts = new Map<string, PastScript>();
   /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
   readonly #outcomes = new Map<string, EndedScript>();
@@ -52,6 +52,11 @@ export class PastScripts {
   readonly #offered = new Map<string, OfferedRules>();
   /** The scripts whose calls got no answer. */
   readonly #unanswered = new Set<string>();
+
+  /** `endProgram`: as of `ScriptSessions`. */
+  constructor(endProgram: (threadId: string) => Promise<void>) {
+    this.sessions = new ScriptSessions(endProgram);
+  }
 
   /** Adds a script. A resumed script replaces its earlier entry. Callers may omit `code` if that entry has the code. */
   add(outcome: Outcome, code?: string): void {

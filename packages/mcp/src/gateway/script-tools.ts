@@ -1,5 +1,5 @@
 import type { CallToolResult, McpServer, RegisteredTool, ServerContext } from '@modelcontextprotocol/server';
-import type { Outcome, ResumeOptions, RunScriptOptions } from '@toolscript/core';
+import type { Outcome, ResumeOptions } from '@toolscript/core';
 import { z } from 'zod';
 import { outcomeResult } from './outcome-result.js';
 import { callWaitMs, ownerOptions, runForCall, withUnanswered, type Answer } from './call-run.js';
@@ -32,17 +32,6 @@ function runInput({ harness }: GatewayServices): typeof RunInputSchema {
   return RunInputSchema.omit({ session: true }) as unknown as typeof RunInputSchema;
 }
 
-async function runInSession(
-  { harness, past: { sessions } }: GatewayServices,
-  code: string,
-  session: string | undefined,
-  options: RunScriptOptions,
-): Promise<Outcome> {
-  const outcome = await harness.runScript(code, { ...options, ...sessions.options(session) });
-  sessions.begin(session, outcome);
-  return outcome;
-}
-
 /**
  * Registers `run_script`, which is returned, and `resume_script`, which waits for decisions and then resumes the
  * script. Neither tool accepts a decision from a model.
@@ -64,7 +53,9 @@ export function registerScriptTools(server: TaskServer, services: GatewayService
       const outcome =
         pending === undefined
           ? await runForCall(own, ctx, (options) =>
-              runInSession(services, code, session, { ...options, origin: { ...origin } }),
+              services.past.sessions.run(session, (own) =>
+                services.harness.runScript(code, { ...options, ...own, origin: { ...origin } }),
+              ),
             )
           : await resumeWithDecisions(own, pending, ctx);
       origin.hasReadUntrusted ||= outcome.untrusted === true;

@@ -26,6 +26,9 @@ export interface Parameter {
 const OWN_HEADERS =
   /^(?:host|connection|content-length|content-type|accept|accept-encoding|authorization|cookie|expect|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/iu;
 
+/** The names that headers and cookies can have. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/u;
+
 interface ParameterContext {
   readonly path: string;
   readonly body: BodyPlan | undefined;
@@ -71,6 +74,7 @@ const TEXT_IN_PATH = {
 function readParameter(given: unknown, { schemas }: ParameterContext): Omit<Parameter, 'argument'> | undefined {
   const { name, in: place, required, style, explode, content, ...more } = schemas.resolve(given) ?? {};
   if (typeof name !== 'string' || name === '' || !PLACES.includes(place as Place)) return undefined;
+  if ((place === 'header' || place === 'cookie') && !TOKEN.test(name)) return undefined;
   const byDefault = place === 'query' || place === 'cookie' ? 'form' : 'simple';
   const effective = typeof style === 'string' ? style : byDefault;
   const [media] = isRecord(content) ? Object.values(content) : [];

@@ -15,12 +15,12 @@ export interface ApiRequest {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The request for a call. Throws a ToolCallError for a value that no path can contain. */
+/** The request for a call. Throws a ToolCallError for a value that no path or header can contain. */
 export async function apiRequest(operation: Operation, input: Input, base: URL): Promise<ApiRequest> {
   const { method, parameters, body: plan } = operation;
   const url = requestUrl(operation, input, base);
   const headers: Record<string, string> = {};
-  for (const parameter of given(parameters, input, 'header')) headers[parameter.name] = simpleText(parameter);
+  for (const parameter of given(parameters, input, 'header')) headers[parameter.name] = headerText(parameter);
   const cookies = given(parameters, input, 'cookie').map(
     ({ name, value }) => `${name}=${encodeURIComponent(text(value))}`,
   );
@@ -56,14 +56,19 @@ function pathSegment(name: string, parameter: GivenParameter | undefined): strin
   const segment = parameter === undefined ? '' : simpleText(parameter, encodeURIComponent);
   // defence: openapi-paths-have-no-way-up
   if (segment === '' || /^\.{1,2}$/u.test(segment))
-    throw new ToolCallError(
-      'ToolExecutionError',
-      `"${name}" is a part of the path, so it cannot be "${segment}". Pass another value.`,
-      {
-        reason: 'bad_value',
-      },
-    );
+    throw badValue(`"${name}" is a part of the path, so it cannot be "${segment}".`);
   return segment;
+}
+
+function headerText(parameter: GivenParameter): string {
+  const value = simpleText(parameter);
+  const character = /[^\t\x20-\x7e\x80-\xff]/u.exec(value)?.[0];
+  if (character === undefined) return value;
+  throw badValue(`"${parameter.name}" is a header, so it cannot contain ${JSON.stringify(character)}.`);
+}
+
+function badValue(problem: string): ToolCallError {
+  return new ToolCallError('ToolExecutionError', `${problem} Pass another value.`, { reason: 'bad_value' });
 }
 
 type Encode = (text: string) => string;

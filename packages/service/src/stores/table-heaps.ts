@@ -6,6 +6,7 @@ import type {
   HeapInfo,
   HeapLimits,
   HeapStore,
+  OldThreads,
   OwnerFilter,
   StoredHeap,
 } from '@toolscript/core/ports';
@@ -32,6 +33,10 @@ export class TableHeaps implements HeapStore {
   async newest(principal: string, threadId: string): Promise<HeapInfo | undefined> {
     checkHeapId(threadId, 'threadId');
     return this.database.call('heaps', 'newest', principal, threadId);
+  }
+
+  oldThreads(query: OldThreads): Promise<readonly string[]> {
+    return this.database.call('heaps', 'oldThreads', query);
   }
 
   images(): Promise<readonly string[]> {

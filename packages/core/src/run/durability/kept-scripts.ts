@@ -3,6 +3,7 @@ import type {
   HarnessStore,
   JsonValue,
   JournalContent,
+  JournalStore,
   ListQuery,
   LogEntry,
   Operation,
@@ -11,7 +12,7 @@ import type {
   StoredState,
   WaitingApproval,
 } from '../../protocol/index.js';
-import { StoreUnavailableError } from '../../protocol/index.js';
+import { PASSING_THREADS, StoreUnavailableError } from '../../protocol/index.js';
 import { inCallOrder } from '../../calls/facade/index.js';
 import { journalState, storedCall, type JournalState } from './journal-lines.js';
 import { storeFailure, type DurabilityServices } from './services.js';
@@ -133,7 +134,10 @@ export interface PruneOptions {
    * The time in ms without a decision or a resume after which a script that has not ended is deleted. Default: never.
    */
   waitingAfterMs?: number | undefined;
-  /** The time in ms after which a heap that belongs to no conversation is deleted. Default: 30 days. */
+  /**
+   * The time in ms after which a heap that belongs to no conversation is deleted. A session of a gateway whose scripts
+   * have all ended is deleted at this time after the last one. Default: 30 days.
+   */
   heapsAfterMs?: number | undefined;
   /** The current time, in ms since 1970. Default: the system time. */
   nowMs?: number | undefined;
@@ -172,7 +176,7 @@ export async function pruneScripts(
     ...(await deleteOlder(store, 'interrupted', nowMs - waitingAfterMs)),
   ];
   await removeNeededImages(store, images);
-  await store.heaps?.collect({ before: nowMs - heapsAfterMs });
+  await deleteOldHeaps(store, nowMs - heapsAfterMs);
   for (const name of (await store.heaps?.images()) ?? []) images.delete(name);
   for (const name of images) await store.images.delete(name);
   return { scripts, images: [...images] };
@@ -190,6 +194,19 @@ async function deleteOlder(store: HarnessStore, state: StoredState, thanMs: numb
     }
     if (old.length < scripts.length || next === undefined) return gone;
   }
+}
+
+async function deleteOldHeaps({ heaps, journal }: HarnessStore, before: number): Promise<void> {
+  await heaps?.collect({ before });
+  for (const threadId of (await heaps?.oldThreads({ prefix: PASSING_THREADS, before })) ?? [])
+    if (!(await hasOpenScript(journal, threadId))) await heaps?.deleteThread(threadId);
+}
+
+/** Whether a stored script of the conversation may continue, so that it needs its heap. */
+export async function hasOpenScript(journal: JournalStore, threadId: string): Promise<boolean> {
+  for (const state of ['running', 'suspended', 'interrupted'] as const)
+    if ((await journal.list({ state, threadId, limit: 1 })).scripts.length > 0) return true;
+  return false;
 }
 
 /** Deletes from the set the images that suspended scripts need. Stops as soon as the set is empty. */

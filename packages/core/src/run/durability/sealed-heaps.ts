@@ -4,6 +4,7 @@ import type {
   HeapInheritance,
   HeapInfo,
   HeapStore,
+  OldThreads,
   OwnerFilter,
   StoredHeap,
 } from '../../protocol/index.js';
@@ -43,6 +44,10 @@ export class SealedHeaps implements HeapStore {
   async newest(principal: string, threadId: string): Promise<HeapInfo | undefined> {
     const info = await this.#heaps.newest(principal, threadId);
     return info && this.#opened(info);
+  }
+
+  oldThreads(query: OldThreads): Promise<readonly string[]> {
+    return this.#heaps.oldThreads(query);
   }
 
   images(): Promise<readonly string[]> {

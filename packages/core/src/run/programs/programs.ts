@@ -146,6 +146,11 @@ export class Programs {
     return { ...withNote(noted, problem), heap: current };
   }
 
+  /** Deletes the heaps of a program. */
+  delete(threadId: string, principal = ''): Promise<void> {
+    return this.#heaps.deleteThread(threadId, { principal });
+  }
+
   /** Adds a heap, or returns the reason why the variables of the script are lost. */
   async #add(
     { parentId, threadId }: CellStart,

@@ -6,6 +6,7 @@ import type {
   HeapInheritance,
   HeapInfo,
   HeapLimits,
+  OldThreads,
   StoredHeap,
 } from '@toolscript/core/ports';
 import type { Database, Parameters, Row } from './database.js';
@@ -53,6 +54,15 @@ export class HeapTables {
   async newest(principal: string, threadId: string): Promise<HeapInfo | undefined> {
     const row = await this.#newest(ownerHash(principal), threadId);
     return row && rowHeap(principal, row);
+  }
+
+  async oldThreads({ prefix, before }: OldThreads): Promise<string[]> {
+    const rows = await this.database.all(
+      `SELECT thread_id FROM heaps WHERE substr(thread_id, 1, CAST(:length AS INTEGER)) = :prefix
+      GROUP BY thread_id HAVING max(created_at) < :before`,
+      { prefix, length: prefix.length, before },
+    );
+    return rows.map(({ thread_id }) => thread_id as string);
   }
 
   async images(): Promise<string[]> {
