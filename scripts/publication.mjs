@@ -32,7 +32,7 @@ export function publishedManifest(name) {
   const { name: id, version, description, license, ...rest } = manifest;
   for (const member of ['keywords', 'homepage', 'repository', 'author', 'publishConfig']) delete rest[member];
   const shown = {
-    keywords: [...COMMON, ...KEYWORDS[name]].toSorted(),
+    keywords: [...COMMON, ...KEYWORDS[name]].toSorted((left, right) => left.localeCompare(right)),
     homepage: HOMEPAGE,
     repository: { type: 'git', url: REPOSITORY, directory: `packages/${name}` },
     author: AUTHOR,

@@ -182,11 +182,11 @@ export function askForModels(
   api: ProviderApi,
   { baseUrl, apiKey, signal }: { readonly baseUrl: string; readonly apiKey: string; readonly signal: AbortSignal },
 ): Promise<Response> {
-  const { path, headers, keyHeader } = FORMATS[api];
-  const models = path.replace(/\/(?:responses|chat\/completions|messages)$/u, '/models');
+  const format = FORMATS[api];
+  const models = format.path.replace(/\/(?:responses|chat\/completions|messages)$/u, '/models');
   const place = requestPlace(endpointUrl(baseUrl), { path: models, model: '' });
   refuseOpenKey(place.url, { apiKey });
-  const all = { ...headers, ...(place.keyHeader ?? keyHeader)(apiKey) };
+  const all = { ...format.headers, ...(place.keyHeader?.(apiKey) ?? format.keyHeader(apiKey)) };
   return fetchFor(place.url, process.env)(place.url.href, { headers: all, redirect: 'error', signal });
 }
 

@@ -19,12 +19,7 @@ const CLEAN = { userTexts: [], hasReadUntrusted: false };
 const rowsOf = (count: number) => Array.from({ length: count }, (_, id) => ({ id, city: `city ${id} `.repeat(8) }));
 const Row = z.object({ id: z.number(), city: z.string() });
 
-const read = <Output extends z.ZodType>(
-  name: string,
-  output: Output | undefined,
-  execute: () => unknown,
-  trust?: 'untrusted',
-) =>
+const read = (name: string, output: z.ZodType | undefined, execute: () => unknown, trust?: 'untrusted') =>
   defineTool({ name, description: name, output, effect: 'read', approval: 'never', trust, execute: execute as never });
 
 const TOOLS = [

@@ -4,7 +4,7 @@ import type { Node } from '../syntax/syntax.js';
 
 /** The names that a pattern declares or assigns. */
 export function patternNames(pattern: Node | null | undefined): string[] {
-  return pattern == null ? [] : patternVariables(pattern).map(({ name }) => name);
+  return pattern === null || pattern === undefined ? [] : patternVariables(pattern).map(({ name }) => name);
 }
 
 /** Visits a node and what is in it, parents first; not the children of a node for which `enter` returns false. */

@@ -145,7 +145,7 @@ interface Carriers {
   readonly carryCycle?: (path: string) => string;
 }
 
-const NO_CARRIERS: Carriers = freeze({ __proto__: null });
+const NO_CARRIERS = freeze(create(null) as Carriers);
 
 /** The objects that are being written, from the root down. The lists may be longer than `depth`. */
 class Descent {
