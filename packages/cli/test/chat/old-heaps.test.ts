@@ -46,12 +46,14 @@ it('a script deletes them without an open conversation', async () => {
   expect(await Promise.all(['heap_free', 'heap_killed', 'heap_used'].map(left))).toEqual([0, 0, 1]);
 });
 
-/** Dates every heap 40 days back. */
+/** Dates every heap 40 days back. A store may be about to remove its locks, so only folders of heaps are read. */
 function makeOld(scriptsFolder: string): void {
-  const entries = readdirSync(join(scriptsFolder, 'heaps'), { recursive: true, withFileTypes: true });
-  for (const { parentPath, name } of entries.filter((entry) => entry.parentPath.endsWith('states'))) {
-    const file = join(parentPath, name);
-    const text = readFileSync(file, 'latin1');
-    writeFileSync(file, text.replace(/"createdAt":\d+/u, `"createdAt":${Date.now() - 40 * DAY_MS}`), 'latin1');
-  }
+  const heaps = join(scriptsFolder, 'heaps');
+  const folders = readdirSync(heaps).filter((name) => !name.endsWith('.lock'));
+  for (const states of folders.map((name) => join(heaps, name, 'states')))
+    for (const name of readdirSync(states)) {
+      const file = join(states, name);
+      const text = readFileSync(file, 'latin1');
+      writeFileSync(file, text.replace(/"createdAt":\d+/u, `"createdAt":${Date.now() - 40 * DAY_MS}`), 'latin1');
+    }
 }
