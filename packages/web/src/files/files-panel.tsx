@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { ThreadFile } from '@toolscript/client';
-import { Dialog } from '../parts/dialog.tsx';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { errorText, useSession } from '../state/session.ts';
 import { saveFile } from '../parts/save-file.ts';
@@ -143,30 +143,14 @@ interface DeleteFileProps {
 }
 
 function DeleteFile({ threadId, file: { fileKey, version }, onDeleted, onClose }: DeleteFileProps) {
-  const { client, notice } = useSession();
-  const remove = async () => {
-    try {
-      await client.files.delete(threadId, fileKey);
-    } catch (error) {
-      notice.set(errorText(error));
-    }
-    onClose();
-    onDeleted();
-  };
+  const { client } = useSession();
+  const remove = () => client.files.delete(threadId, fileKey);
   return (
-    <Dialog title="Delete the file?" onClose={onClose}>
+    <ConfirmDialog title="Delete the file?" action="Delete" onConfirm={remove} onClose={onClose} onEnd={onDeleted}>
       <p dir="auto">
         This deletes {visible(fileKey)} with {plural(version, 'version')}. The scripts of this conversation can then no
         longer read the file.
       </p>
-      <div className="dialog-buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" onClick={() => void remove()}>
-          Delete
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }

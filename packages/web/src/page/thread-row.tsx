@@ -2,6 +2,7 @@ import { useState } from 'react';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import type { ThreadSummary } from '@toolscript/client';
 import { threadMarkdown } from '@toolscript/core/stream';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { saveFile } from '../parts/save-file.ts';
@@ -128,29 +129,16 @@ interface DeleteDialogProps {
 }
 
 function DeleteDialog({ thread, isCurrent, onClose }: DeleteDialogProps) {
-  const { client, threads, approvals, router, notice } = useSession();
+  const { client, threads, approvals, router } = useSession();
   const remove = async () => {
-    try {
-      await client.threads.delete(thread.threadId);
-      if (isCurrent) router.go({ page: 'new' });
-      await Promise.all([threads.refresh(), approvals.refresh()]);
-    } catch (error) {
-      notice.set(errorText(error));
-    }
-    onClose();
+    await client.threads.delete(thread.threadId);
+    if (isCurrent) router.go({ page: 'new' });
+    await Promise.all([threads.refresh(), approvals.refresh()]);
   };
   return (
-    <Dialog title="Delete the conversation?" onClose={onClose}>
+    <ConfirmDialog title="Delete the conversation?" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>“{thread.title}” will be deleted with all its scripts and results. Its runs will be stopped.</p>
-      <div className="dialog-buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" onClick={() => void remove()}>
-          Delete
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }
 

@@ -2,7 +2,7 @@ import { useState, type FormEvent } from 'react';
 import type { ApiKey, ApiKeyDraft } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { errorText, useSession } from '../state/session.ts';
 import { useLoaded } from './use-loaded.ts';
 
@@ -158,25 +158,12 @@ function NewKeyFields() {
 function RevokeDialog({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
   const { client, notice } = useSession();
   const revoke = async () => {
-    try {
-      await client.keys.revoke(apiKey.keyId);
-      notice.set(`The key ${apiKey.name} is revoked.`);
-    } catch (error) {
-      notice.set(errorText(error));
-    }
-    onClose();
+    await client.keys.revoke(apiKey.keyId);
+    notice.set(`The key ${apiKey.name} is revoked.`);
   };
   return (
-    <Dialog title={`Revoke the key ${apiKey.name}?`} onClose={onClose}>
+    <ConfirmDialog title={`Revoke the key ${apiKey.name}?`} action="Revoke" onConfirm={revoke} onClose={onClose}>
       <p>Its next request is refused, and its streams end.</p>
-      <div className="dialog-buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" onClick={() => void revoke()}>
-          Revoke
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { Saved, SavedKind, SavedOwner } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
@@ -159,27 +159,12 @@ interface DeleteSavedProps extends SavedEntryProps {
 }
 
 function DeleteSaved({ kind, owner, saved, onDeleted, onClose }: DeleteSavedProps) {
-  const { client, notice } = useSession();
-  const remove = async () => {
-    try {
-      await client.saved.delete(kind, saved.name, owner);
-    } catch (error) {
-      notice.set(errorText(error));
-    }
-    onClose();
-    onDeleted();
-  };
+  const { client } = useSession();
+  const title = kind === 'prompt' ? 'Delete the prompt?' : 'Delete the script?';
+  const remove = () => client.saved.delete(kind, saved.name, owner);
   return (
-    <Dialog title={kind === 'prompt' ? 'Delete the prompt?' : 'Delete the script?'} onClose={onClose}>
+    <ConfirmDialog title={title} action="Delete" onConfirm={remove} onClose={onClose} onEnd={onDeleted}>
       <p dir="auto">{visible(saved.name)} will be deleted with all its versions. Scripts can then no longer use it.</p>
-      <div className="dialog-buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" onClick={() => void remove()}>
-          Delete
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }
